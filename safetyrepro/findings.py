@@ -1,0 +1,149 @@
+"""A finding: a defect in a spec, a bundle or a report, with a stable code, a place and a remedy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Severity = Literal["note", "warning", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class FindingKind:
+    """What a code means, for every finding that carries it."""
+
+    code: str
+    severity: Severity
+    title: str
+    explanation: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One defect: which kind, where, and the particulars in one sentence."""
+
+    code: str
+    where: str
+    detail: str
+
+    @property
+    def kind(self) -> FindingKind:
+        return KINDS[self.code]
+
+
+def finding(code: str, where: str, detail: str) -> Finding:
+    """A finding of a registered code; an unregistered code is our bug."""
+    if code not in KINDS:
+        raise KeyError(f"finding code {code} is not registered")
+    return Finding(code=code, where=where, detail=detail)
+
+
+def _register(*kinds: FindingKind) -> dict[str, FindingKind]:
+    table: dict[str, FindingKind] = {}
+    for kind in kinds:
+        if kind.code in table:
+            raise KeyError(f"finding code {kind.code} is registered twice")
+        table[kind.code] = kind
+    return table
+
+
+# SR1xx scoring and data, SR2xx claims and evidence, SR3xx analysis and ranking, SR4xx attestation.
+KINDS: dict[str, FindingKind] = _register(
+    FindingKind(
+        "SR101",
+        "note",
+        "plain path used",
+        "The packed path did not agree with the plain path on the loaded model, so each sequence was "
+        "scored on its own.",
+        "Nothing to do; the run is slower, its numbers stand.",
+    ),
+    FindingKind(
+        "SR102",
+        "note",
+        "token budget halved",
+        "The device ran out of memory, so the shard was computed again with half the token budget.",
+        "Lower `device.token_budget` to avoid the repeated work.",
+    ),
+    FindingKind(
+        "SR103",
+        "note",
+        "token spans the join of prompt and answer",
+        "Tokenising prompt and answer together merges characters of both into one token.",
+        "Let prompts end in a space or newline only if the answer does not start a word; or accept the "
+        "declared boundary policy.",
+    ),
+    FindingKind(
+        "SR104",
+        "warning",
+        "answer truncated",
+        "The sequence is longer than the model's context; the spec allows truncation, per answer.",
+        "Use shorter items or a model with a longer context.",
+    ),
+    FindingKind(
+        "SR105",
+        "note",
+        "template inserts its own system prompt",
+        "The chat template adds a system prompt although the spec gives none.",
+        "Declare a system prompt as a level of the `system` factor if the inserted one is unwanted.",
+    ),
+    FindingKind(
+        "SR201",
+        "warning",
+        "claim above its evidence",
+        "The claim speaks of a higher level than the evidence was collected at; it is printed as an "
+        "inference with its distance, never as an observation.",
+        "Collect evidence at the claim's level, or lower the claim.",
+    ),
+    FindingKind(
+        "SR202",
+        "warning",
+        "claim below its evidence",
+        "Behaviour is a function of model, scaffold and context; attributing it to a lower level needs a "
+        "varied scaffold and a null agent.",
+        "Vary the scaffold and run a null agent, or claim at the level of the evidence.",
+    ),
+    FindingKind(
+        "SR203",
+        "warning",
+        "claim without a checkable assertion",
+        "The program cannot check this statement; the report prints it as not checked.",
+        "Add an `assertion` to the claim.",
+    ),
+    FindingKind(
+        "SR204",
+        "note",
+        "formality tier F0",
+        "At least one link of the evidence (label, scorer, target, code) was decided by a model or by "
+        "people without sufficient measured agreement.",
+        "Have the labels checked by two people, and measure their agreement.",
+    ),
+    FindingKind(
+        "SR205",
+        "error",
+        "declared level above what ran",
+        "A spec may declare a lower level than what ran, never a higher one.",
+        "Set `evidence.level` to the level that ran, or lower.",
+    ),
+    FindingKind(
+        "SR301",
+        "warning",
+        "few clusters",
+        "With few clusters, intervals by resampling are too narrow.",
+        "Add items in new clusters.",
+    ),
+    FindingKind(
+        "SR302",
+        "note",
+        "estimate undefined",
+        "A statistic has no value on these data; the reason is printed in its place.",
+        "See the reason.",
+    ),
+    FindingKind(
+        "SR303",
+        "warning",
+        "missing outcomes",
+        "Some items have no score in some cells; denominators are printed.",
+        "Repeat the failed items, or report worst-case bounds.",
+    ),
+)

@@ -1,0 +1,1 @@
+"""The declared documents: what a person writes before anything runs."""

@@ -1,0 +1,158 @@
+"""The `items` block: what is asked, where it comes from, and who says what is right."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+
+from safetyrepro.spec.base import Digest, Document, Fraction, Identifier, Text
+from safetyrepro.spec.models import RelativePath
+
+FieldName = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+
+
+class FileItems(Document):
+    """Items in a local file: JSON lines, CSV or Parquet, optionally gzipped (JSON lines, CSV)."""
+
+    kind: Literal["file"]
+    path: RelativePath
+    """The file; relative paths are from the spec, or from `--data-dir` where given."""
+
+
+class HubItems(Document):
+    """Items from a data set hub, at a pinned revision."""
+
+    kind: Literal["hub"]
+    repo: Text
+    """The repository, such as `allenai/reward-bench`."""
+    revision: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
+    """The commit, 40 hexadecimal digits."""
+    split: FieldName
+    """The split, such as `raw`."""
+    config: FieldName | None = None
+    """The configuration of the data set, where it has several."""
+
+
+class PackageItems(Document):
+    """A file inside an installed Python package; the package is found, never imported."""
+
+    kind: Literal["package"]
+    package: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+    """The importable name of the package."""
+    file: RelativePath
+    """The file inside the package."""
+
+
+ItemSource = Annotated[FileItems | HubItems | PackageItems, Field(discriminator="kind")]
+
+
+class PairFields(Document):
+    """Which column of the source holds what."""
+
+    prompt: FieldName
+    """The prompt's column."""
+    chosen: FieldName
+    """The preferred answer's column."""
+    rejected: FieldName
+    """The other answer's column."""
+    id: FieldName | None = None
+    """The item's name; absent: its row number."""
+    stratum: FieldName | None = None
+    """The column that names an item's stratum."""
+    cluster: FieldName | None = None
+    """The column that names which items belong together and are resampled together."""
+
+
+class Agreement(Document):
+    """Measured agreement of the people who gave the labels."""
+
+    statistic: Literal["cohen_kappa", "krippendorff_alpha", "gwet_ac1", "fleiss_kappa"]
+    """Which coefficient."""
+    estimate: float = Field(ge=-1.0, le=1.0)
+    """Its value."""
+    low: float = Field(ge=-1.0, le=1.0)
+    """The lower bound of its interval: the tier is decided by this, not by the value."""
+    coders: int = Field(ge=2)
+    """How many people coded independently."""
+    source: Text
+    """Where this was measured."""
+
+
+class Origin(Document):
+    """Who decided something: a program, a documented key, people, or a model."""
+
+    by: Literal["program", "key", "people", "model"]
+    """Who decided."""
+    note: Text
+    """How, in a sentence."""
+    agreement: Agreement | None = None
+    """Measured agreement, where people decided."""
+    controls_passed: bool = False
+    """Whether gold units and deletion controls were part of the coding and passed."""
+
+
+class Stratum(Document):
+    """One stratum with the weight it has in a weighted estimate."""
+
+    name: FieldName
+    """The stratum, as the items' column spells it."""
+    weight: Fraction
+    """Its share; the shares of all strata sum to one."""
+
+
+class Sample(Document):
+    """A seeded subset, drawn without replacement after the filter; whole clusters stay together."""
+
+    rows: int = Field(ge=1)
+    """How many items at most."""
+    seed: int = Field(ge=0, le=2**53 - 1)
+    """The seed of the draw."""
+
+
+class PairItems(Document):
+    """Preference pairs: a prompt with a chosen and a rejected answer."""
+
+    kind: Literal["pair"]
+    id: Identifier
+    """A name for the item set."""
+    name: Text
+    """The name printed in the report."""
+    source: ItemSource
+    """Where the items come from."""
+    fields: PairFields
+    """Which column holds what."""
+    sha256: Digest | None = None
+    """The expected digest of the source file; a mismatch is refused."""
+    rows: int | None = Field(default=None, ge=1)
+    """The expected number of rows in the source; a mismatch is refused."""
+    where: dict[FieldName, str] | None = None
+    """Keep only rows whose columns have these values."""
+    sample: Sample | None = None
+    """A seeded subset."""
+    better: Literal["higher"] = "higher"
+    """For pairs, a higher share of chosen answers preferred is better."""
+    labels: Origin
+    """Who decided which answer is chosen."""
+    texts: Origin
+    """Who wrote the prompts and answers that are scored."""
+    twins: bool = False
+    """Whether each cluster is a crossed twin: two prompts and two answers, each right for one prompt."""
+    weights: tuple[Stratum, ...] | None = None
+    """Declared stratum weights; absent: every item weighs the same."""
+    licence: Text | None = None
+    """The licence of the items."""
+    note: Text | None = None
+    """What a reader must know about the items."""
+
+    @model_validator(mode="after")
+    def _columns_exist_for_what_is_declared(self) -> PairItems:
+        if self.twins and self.fields.cluster is None:
+            raise ValueError("fields.cluster must name the twin's column where twins is true")
+        if self.weights is not None:
+            if self.fields.stratum is None:
+                raise ValueError("fields.stratum must name the column that weights refer to")
+            total = sum(stratum.weight for stratum in self.weights)
+            if abs(total - 1.0) > 1e-9:
+                raise ValueError(f"weights must sum to 1; got {total}")
+        return self
