@@ -1,4 +1,4 @@
-"""The blocks every spec has: who evaluates, at which level, within which scope, until when, what is claimed."""
+"""The blocks every spec has: who evaluates, at which level and scope, until when, and what is claimed."""
 
 from __future__ import annotations
 

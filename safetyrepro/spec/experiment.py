@@ -47,7 +47,7 @@ class LoglikScorer(Document):
 
     kind: Literal["loglik"]
     boundary: Literal["record", "refuse"] = "record"
-    """A token that spans the join of prompt and answer: counted with the answer and recorded, or refused."""
+    """A token that spans the join of prompt and answer: scored with the answer and recorded, or refused."""
     truncation: Literal["refuse", "per_answer"] = "refuse"
     """An answer beyond the context: refused, or cut for that answer alone and counted."""
     context: Context | None = None
