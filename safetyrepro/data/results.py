@@ -1,0 +1,321 @@
+"""Results: every number that a report may print, as `results.json` stores it. No clock in it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
+
+from safetyrepro.spec.base import Document
+
+RESULTS_SCHEMA: Final = "safetyrepro/results/v1"
+
+
+class Estimate(Document):
+    """A number with its interval and its denominator."""
+
+    kind: Literal["estimate"] = "estimate"
+    value: float
+    """The point estimate."""
+    low: float
+    """Lower end of the interval."""
+    high: float
+    """Upper end of the interval."""
+    confidence: float
+    """Confidence level of the interval, a fraction."""
+    method: str
+    """How the interval was made."""
+    n: int
+    """The denominator: items that carry a number."""
+    clusters: int
+    """Independent groups the items fall into."""
+
+
+class NoEstimate(Document):
+    """A statistic that has no value on these data, and why."""
+
+    kind: Literal["undefined"] = "undefined"
+    reason: str
+    """Why there is no number."""
+    n: int
+    """Items that would have carried a number."""
+
+
+Quantity = Annotated[Estimate | NoEstimate, Field(discriminator="kind")]
+
+
+class ModelInfo(Document):
+    """A system under comparison."""
+
+    id: str
+    """Its id in the spec."""
+    name: str
+    """Its printed name."""
+
+
+class ConfigurationInfo(Document):
+    """One configuration of the envelope."""
+
+    id: str
+    """Its id: factor=level pairs joined by commas."""
+    levels: dict[str, str]
+    """Its level of every factor."""
+    primary: bool
+    """Whether it was declared as the primary one before the run."""
+
+
+class StratumInfo(Document):
+    """One stratum of the items."""
+
+    name: str
+    """Its name."""
+    items: int
+    """Items in it."""
+    clusters: int
+    """Clusters in it."""
+
+
+class ItemsInfo(Document):
+    """What was asked, in numbers."""
+
+    id: str
+    """The item set's id."""
+    name: str
+    """Its printed name."""
+    digest: str
+    """Digest over the digests of all items, in order of their ids."""
+    items: int
+    """Items."""
+    clusters: int
+    """Clusters (the number of items where none are declared)."""
+    clustered: bool
+    """Whether the spec names a cluster."""
+    twins: bool
+    """Whether the clusters are crossed twins."""
+    strata: tuple[StratumInfo, ...]
+    """Strata, in order of their names."""
+
+
+class StratumEstimate(Document):
+    """A cell's headline estimate within one stratum."""
+
+    stratum: str
+    """The stratum."""
+    headline: Quantity
+    """The headline estimate there."""
+
+
+class Twins(Document):
+    """What crossed twins add: a score that does not read the prompt gets neither."""
+
+    both_right: Quantity
+    """Share of twins with both pairs right."""
+    crossed: Quantity
+    """Share of twins whose two right pairings outscore the two wrong ones in sum."""
+
+
+class Cell(Document):
+    """One model under one configuration."""
+
+    model: str
+    """The model."""
+    configuration: str
+    """The configuration."""
+    pass_: str = Field(alias="pass")
+    """The pass its scores were read off."""
+    outcomes: dict[str, int]
+    """How many items had which outcome; they add up to the number of items."""
+    spans_join: int
+    """Items with a token that spans the join of prompt and answer."""
+    headline: Quantity
+    """The declared estimand with its interval (BCa bootstrap, clustered)."""
+    half: Quantity
+    """Pairwise reference alignment, a tie as half a win (percentile bootstrap, clustered)."""
+    strict: Quantity
+    """Pairwise reference alignment, a tie as no win."""
+    hoeffding_radius: float | None
+    """Distribution-free radius of the strict estimate at this confidence, clustered where declared."""
+    margin: Quantity
+    """Mean score of the chosen minus the rejected answer, in the rule's unit."""
+    unit: str
+    """The unit of `margin`."""
+    strata: tuple[StratumEstimate, ...]
+    """The headline estimate by stratum."""
+    weighted: Quantity | None
+    """The headline estimate under the declared stratum weights."""
+    twins: Twins | None
+    """Both-right and crossed ordering, for crossed twins."""
+    prompt_blind: Quantity | None
+    """The same estimand with the unconditional score, which reads no prompt."""
+    longer_wins: Quantity
+    """The same estimand if the answer with more tokens always won."""
+    shorter_wins: Quantity
+    """The same estimand if the answer with fewer tokens always won."""
+    swapped_identity: bool
+    """Whether strict + strict with swapped labels + tie rate is exactly one."""
+
+
+class RandomBaseline(Document):
+    """What a fair coin gets on these items."""
+
+    expected: float
+    """Its expectation."""
+    low: float
+    """Lower end of its sampling interval at this number of clusters."""
+    high: float
+    """Upper end."""
+    confidence: float
+    """Confidence level of the interval."""
+
+
+class Ranking(Document):
+    """The order of the models under one configuration, by the headline estimate."""
+
+    configuration: str
+    """The configuration."""
+    ranks: dict[str, float]
+    """Rank by model, 1 is best; equal estimates share their mean rank; no number, no rank."""
+
+
+class Difference(Document):
+    """One contrast under one configuration."""
+
+    configuration: str
+    """The configuration."""
+    difference: Quantity
+    """The contrast with its own interval (t on clusters - 1 degrees of freedom)."""
+    joint_low: float | None
+    """Lower end of the joint interval over configurations and contrasts of the family."""
+    joint_high: float | None
+    """Upper end."""
+    ahead: Literal[-1, 0, 1] | None
+    """Reliably ahead (1), reliably behind (-1), undecided (0) by the joint step-down; none: no number."""
+    p_ahead: float | None
+    """One-sided p-value against "not ahead", unadjusted."""
+    p_behind: float | None
+    """One-sided p-value against "not behind", unadjusted."""
+
+
+class Contrast(Document):
+    """A comparison over the whole envelope: a pair of models, or a model and a value."""
+
+    name: str
+    """What is compared, in words."""
+    first: str
+    """The model that counts as ahead where the contrast is positive."""
+    second: str | None
+    """The other model; none where the first is compared with a value."""
+    offset: float
+    """What is added to the difference before its sign is read: a margin, or minus a value."""
+    differences: tuple[Difference, ...]
+    """One a configuration, in the envelope's order."""
+    raw_ahead: int
+    """Configurations with a positive point estimate (description only)."""
+    raw_behind: int
+    """Configurations with a negative point estimate (description only)."""
+    k_ahead: int
+    """k+: configurations reliably ahead."""
+    k_behind: int
+    """k-: configurations reliably behind."""
+    n: int
+    """Configurations with a number."""
+    disagreement_low: float
+    """Least disagreement rate that the joint bounds allow."""
+    disagreement_high: float
+    """Largest disagreement rate that the joint bounds allow."""
+    detectable_gap: float | None
+    """Median over configurations of the smallest difference the joint bounds could have told from zero."""
+    equivalence_margin: float
+    """The declared margin of equivalence."""
+    equivalence_p: float | None
+    """Largest p-value of the two one-sided tests over all configurations."""
+
+
+class FactorReversal(Document):
+    """How often changing one factor alone reverses a pair."""
+
+    factor: str
+    """The factor."""
+    matched: int
+    """Matched changes: pairs of configurations that differ in this factor only."""
+    reversed_: int = Field(alias="reversed")
+    """Of these, how many reverse the sign of the point estimate."""
+
+
+class ClaimTest(Document):
+    """The numbers a claim is decided by."""
+
+    claim: str
+    """The claim's id."""
+    contrasts: tuple[Contrast, ...]
+    """Its contrasts: one for a pair or a value, two for equivalence, one a step for a trend."""
+    p_holds: float | None
+    """One-sided p-value of the claim over its configurations, Holm-adjusted over the declared claims."""
+    p_fails: float | None
+    """One-sided p-value of its opposite over its configurations, Holm-adjusted over the declared claims."""
+    factors: tuple[FactorReversal, ...]
+    """Matched changes of single factors, for the claim's first contrast."""
+
+
+class FindingRecord(Document):
+    """A finding, as stored."""
+
+    code: str
+    """Its code."""
+    where: str
+    """Its place."""
+    detail: str
+    """The particulars."""
+
+
+class Results(Document):
+    """Everything computed from the stored rows of one bundle; the same rows give the same bytes."""
+
+    schema_: Literal["safetyrepro/results/v1"] = Field(default=RESULTS_SCHEMA, alias="schema")
+    """The document's kind and version."""
+    spec: str
+    """The spec's id."""
+    spec_version: int
+    """The spec's version."""
+    spec_digest: str
+    """The digest of the spec."""
+    envelope_digest: str
+    """The digest of the factors and their levels."""
+    estimand: Literal["alignment_half", "alignment_strict"]
+    """The headline estimand."""
+    confidence: float
+    """Confidence level of every interval."""
+    resamples: int
+    """Bootstrap resamples of single estimates."""
+    joint_resamples: int
+    """Resamples of the joint step-down."""
+    seed: int
+    """The seed of everything random."""
+    models: tuple[ModelInfo, ...]
+    """The systems, in the spec's order."""
+    configurations: tuple[ConfigurationInfo, ...]
+    """The envelope, the last factor changing fastest."""
+    items: ItemsInfo
+    """What was asked."""
+    cells: tuple[Cell, ...]
+    """One a model and configuration, models slowest."""
+    random: RandomBaseline | None
+    """The coin, where there is at least one item."""
+    rankings: tuple[Ranking, ...]
+    """One a configuration."""
+    comparisons: tuple[Contrast, ...]
+    """Every pair of models over the whole envelope; the joint family is all of them."""
+    claim_tests: tuple[ClaimTest, ...]
+    """One a claim with an assertion; the joint family is all of them."""
+    findings: tuple[FindingRecord, ...]
+    """What the analysis found."""
+
+    def cell(self, model: str, configuration: str) -> Cell:
+        """The cell of a model under a configuration."""
+        return next(
+            cell for cell in self.cells if cell.model == model and cell.configuration == configuration
+        )
+
+    @property
+    def primary(self) -> ConfigurationInfo:
+        return next(configuration for configuration in self.configurations if configuration.primary)
