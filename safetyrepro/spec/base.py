@@ -23,7 +23,7 @@ class Document(BaseModel):
         validate_by_alias=True,
     )
 
-    def digest(self) -> str:
+    def content_digest(self) -> str:
         """The digest of the fields that were set; a new optional field never changes an old digest."""
         return digest_json(self.model_dump(mode="json", by_alias=True, exclude_unset=True))
 
