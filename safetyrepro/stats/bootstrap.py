@@ -49,7 +49,7 @@ def draw_replicates(means: ClusterMeans, *, resamples: int, rng: np.random.Gener
     if resamples < 1:
         raise InputError(must_be("draw_replicates", "resamples must be at least 1", resamples))
     crossed = len(means.strata) > 1 and int(means.blocks.max()) == 0
-    parts = [_Products(part) for part in means.strata]
+    parts = [_Products(part, means.size) for part in means.strata]
     values, errors = [], []
     for counts in _resampling_counts(means.blocks, resamples, rng):
         terms = [part.resample(counts) for part in parts]
@@ -160,7 +160,7 @@ class _Products:
     T - mean* N = R - (mean* - mean) N loses fewer digits than squares of T.
     """
 
-    def __init__(self, part: Stratum) -> None:
+    def __init__(self, part: Stratum, n_clusters: int) -> None:
         self._weight, self._members = part.weight, part.members
         self._means = part.means()
         self._columns = np.concatenate([part.sums, part.counts]).T
@@ -169,7 +169,7 @@ class _Products:
         self._factor = np.divide(k, k - 1, out=np.full(k.shape, np.nan), where=k > 1)
         squares = [residuals**2, residuals * part.counts, part.counts**2]
         self._squares = np.concatenate(
-            [on_exact_grid(np.nan_to_num(term), part.members.size) for term in squares]
+            [on_exact_grid(np.nan_to_num(term), n_clusters) for term in squares]
         ).T
 
     def resample(self, counts: FloatArray) -> tuple[FloatArray, FloatArray]:

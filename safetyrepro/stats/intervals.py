@@ -192,15 +192,25 @@ def required_pairs(*, radius: float, delta: float, width: float = 1.0, cluster_s
 
 
 def hoeffding_interval(
-    estimate: float, leverages: npt.ArrayLike, *, n: int, level: float = 0.95
+    estimate: float,
+    leverages: npt.ArrayLike,
+    *,
+    n: int,
+    level: float = 0.95,
+    support: tuple[float, float] = (0.0, 1.0),
 ) -> Interval | Undefined:
-    """The estimate of a mean of values in [0, 1], plus and minus its Hoeffding radius, cut to [0, 1]."""
+    """A mean of values in `support`, plus and minus its Hoeffding radius, cut to that range.
+
+    Undefined for n = 0. The clusters are those of positive leverage.
+
+    Source: as `clustered_hoeffding_radius`.
+    """
     check_level(level, where="hoeffding_interval")
     if n == 0:
         return Undefined("no scored rows")
     shares = np.asarray(leverages, dtype=np.float64)
-    radius = clustered_hoeffding_radius(shares, delta=1 - level)
-    low, high = max(0.0, estimate - radius), min(1.0, estimate + radius)
+    radius = clustered_hoeffding_radius(shares, delta=1 - level, width=support[1] - support[0])
+    low, high = max(support[0], estimate - radius), min(support[1], estimate + radius)
     return Interval(estimate, low, high, level, "hoeffding", n, int(np.count_nonzero(shares)))
 
 
