@@ -55,28 +55,34 @@ class NonInferiorityTest:
         return self.p_value <= 1 - self.level
 
 
-def two_sided_p(estimate: Estimate) -> float | Undefined:
+def two_sided_p(estimate: Estimate | Undefined) -> float | Undefined:
     """p of "the mean is zero", from t on the estimate's degrees of freedom; Undefined without spread."""
-    ratio = _t_ratio(estimate, 0.0)
-    if isinstance(ratio, Undefined):
-        return ratio
-    return 2 * float(special.stdtr(estimate.degrees_of_freedom, -abs(ratio)))
+    if isinstance(estimate, Undefined):
+        return estimate
+    error, df = _error(estimate), estimate.degrees_of_freedom
+    if isinstance(error, Undefined):
+        return error
+    return 2 * float(special.stdtr(df, -abs(estimate.value) / error))
 
 
-def p_above(estimate: Estimate, threshold: float) -> float | Undefined:
+def p_above(estimate: Estimate | Undefined, threshold: float) -> float | Undefined:
     """p of "the mean is at most `threshold`": small says that it lies above."""
-    ratio = _t_ratio(estimate, threshold)
-    if isinstance(ratio, Undefined):
-        return ratio
-    return float(special.stdtr(estimate.degrees_of_freedom, -ratio))
+    if isinstance(estimate, Undefined):
+        return estimate
+    error, df = _error(estimate), estimate.degrees_of_freedom
+    if isinstance(error, Undefined):
+        return error
+    return float(special.stdtr(df, (threshold - estimate.value) / error))
 
 
-def p_below(estimate: Estimate, threshold: float) -> float | Undefined:
+def p_below(estimate: Estimate | Undefined, threshold: float) -> float | Undefined:
     """p of "the mean is at least `threshold`": small says that it lies below."""
-    ratio = _t_ratio(estimate, threshold)
-    if isinstance(ratio, Undefined):
-        return ratio
-    return float(special.stdtr(estimate.degrees_of_freedom, ratio))
+    if isinstance(estimate, Undefined):
+        return estimate
+    error, df = _error(estimate), estimate.degrees_of_freedom
+    if isinstance(error, Undefined):
+        return error
+    return float(special.stdtr(df, (estimate.value - threshold) / error))
 
 
 def equivalence_test(
@@ -131,11 +137,6 @@ def non_inferiority_test(
         p_value=float(special.stdtr(df, -(value + margin) / error)),
         lower_bound=value - float(special.stdtrit(df, level)) * error,
     )
-
-
-def _t_ratio(estimate: Estimate, threshold: float) -> float | Undefined:
-    error = _error(estimate)
-    return error if isinstance(error, Undefined) else (estimate.value - threshold) / error
 
 
 def _error(estimate: Estimate) -> float | Undefined:

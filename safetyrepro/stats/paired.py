@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from safetyrepro.errors import InputError, must_be
 from safetyrepro.stats.clusters import FloatArray, cluster_means, stratum_contrast
-from safetyrepro.stats.estimates import Estimate, Support, estimate_means
 from safetyrepro.stats.equivalence import p_above, two_sided_p
+from safetyrepro.stats.estimates import Estimate, Support, estimate_means
 from safetyrepro.stats.preference import Bounds
 from safetyrepro.stats.undefined import Undefined
 
@@ -95,7 +95,7 @@ def paired_differences(
     estimates = estimate_means(means, supports, level=level, resamples=resamples, rng=rng)
     dropped = np.isnan(moved).sum(axis=1)
     return tuple(
-        PairedDifference(estimate, estimate if isinstance(estimate, Undefined) else two_sided_p(estimate), moved.shape[1], int(lost))
+        PairedDifference(estimate, two_sided_p(estimate), moved.shape[1], int(lost))
         for estimate, lost in zip(estimates, dropped, strict=True)
     )
 
@@ -209,8 +209,7 @@ def worst_case_difference(first: npt.ArrayLike, second: npt.ArrayLike) -> Bounds
 def _largest_p(strata: list[StratumDifference]) -> float | Undefined:
     largest = 0.0
     for stratum in strata:
-        estimate = stratum.difference.estimate
-        p = estimate if isinstance(estimate, Undefined) else p_above(estimate, 0.0)
+        p = p_above(stratum.difference.estimate, 0.0)
         if isinstance(p, Undefined):
             return Undefined(f"stratum {stratum.label}: {p.reason}")
         largest = max(largest, p)
