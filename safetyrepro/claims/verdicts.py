@@ -59,18 +59,22 @@ def envelope_verdict(counts: Counts, *, equivalent: bool) -> VerdictName:
     return "EQUIVALENT WITHIN" if equivalent else "UNDETERMINED"
 
 
+def one_sided_alpha(confidence: float) -> float:
+    """Level of every one-sided test, margins and equivalences too: half of 1 - confidence.
+
+    So a test decides exactly where the two-sided interval at that confidence does.
+    """
+    return (1.0 - confidence) / 2.0
+
+
 def is_equivalent(contrast: Contrast, *, confidence: float) -> bool:
     """Whether two one-sided tests put the pair within the margin in every configuration."""
-    return contrast.equivalence_p is not None and contrast.equivalence_p <= 1.0 - confidence
+    return contrast.equivalence_p is not None and contrast.equivalence_p <= one_sided_alpha(confidence)
 
 
 def standing(test: ClaimTest, *, confidence: float) -> Standing:
-    """Whether the assertion stands over the configurations it speaks about.
-
-    Directional tests are one-sided at half of 1 - confidence, so that they agree with the two-sided
-    interval at that confidence.
-    """
-    alpha = (1.0 - confidence) / 2.0
+    """Whether the assertion stands over the configurations it speaks about."""
+    alpha = one_sided_alpha(confidence)
     if test.p_holds is None or test.p_fails is None:
         return "refused"
     if test.p_holds <= alpha:

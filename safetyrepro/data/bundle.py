@@ -21,15 +21,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from safetyrepro.canonical import canonical_bytes, digest_bytes, parse_json
 from safetyrepro.data.manifest import Manifest
-from safetyrepro.data.records import Row
+from safetyrepro.data.records import ItemRecord, Row
 from safetyrepro.data.results import Results
 from safetyrepro.errors import InputError, IntegrityError, StorageError
 
 SPEC_FILE = "spec.yaml"
+ITEMS_FILE = "items.json"
 RESULTS_FILE = "results.json"
 MANIFEST_FILE = "manifest.json"
 ROWS_DIR = "rows"
@@ -49,6 +50,10 @@ class Bundle:
     @property
     def spec(self) -> Path:
         return self.root / SPEC_FILE
+
+    @property
+    def items(self) -> Path:
+        return self.root / ITEMS_FILE
 
     @property
     def results(self) -> Path:
@@ -167,9 +172,41 @@ def parse_document(data: bytes, kind: type[DocumentT], *, where: str) -> Documen
     try:
         return kind.model_validate_json(data)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "document"
-        raise InputError(f"{where}: {place} must be as the schema says; {first['msg']}") from None
+        raise _refused(error, where) from None
+
+
+def _refused(error: ValidationError, where: str) -> InputError:
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"]) or "document"
+    return InputError(f"{where}: {place} must be as the schema says; {first['msg']}")
+
+
+def write_items(bundle: Bundle, items: tuple[ItemRecord, ...]) -> str:
+    """Write the item records, in the order of their file, and return the digest of what was written."""
+    data = canonical_bytes([item.model_dump(mode="json") for item in items])
+    write_atomically(bundle.items, data)
+    return digest_bytes(data)
+
+
+_ITEMS = TypeAdapter(tuple[ItemRecord, ...])
+
+
+def parse_items(data: bytes, *, where: str) -> tuple[ItemRecord, ...]:
+    """The item records in their JSON bytes.
+
+    Raises:
+        InputError: with the path inside the document.
+    """
+    parse_json(data, where)
+    try:
+        return _ITEMS.validate_json(data)
+    except ValidationError as error:
+        raise _refused(error, where) from None
+
+
+def read_items(bundle: Bundle) -> tuple[ItemRecord, ...]:
+    """The item records of a bundle."""
+    return parse_items(_read(bundle.items), where=str(bundle.items))
 
 
 def read_results(bundle: Bundle) -> Results:
@@ -191,7 +228,7 @@ def open_bundle(path: Path) -> Bundle:
     if not path.is_dir():
         raise InputError(f"{path}: must be a bundle, a folder that `safetyrepro run` wrote; got no folder")
     bundle = Bundle(path)
-    for needed in (bundle.spec, bundle.results, bundle.manifest):
+    for needed in (bundle.spec, bundle.items, bundle.results, bundle.manifest):
         if not needed.is_file():
             raise InputError(
                 f"{path}: must be a finished bundle; {needed.name} is missing "

@@ -49,6 +49,29 @@ class Pair:
         )
 
 
+class ItemRecord(Document):
+    """What the analysis must know of an item; its text stays in the item file."""
+
+    id: str
+    """The item's id."""
+    digest: str
+    """The digest of the item."""
+    stratum: str | None
+    """Its stratum."""
+    cluster: str | None
+    """Its cluster."""
+
+
+def item_record(pair: Pair) -> ItemRecord:
+    """The record of a pair."""
+    return ItemRecord(id=pair.id, digest=pair.digest(), stratum=pair.stratum, cluster=pair.cluster)
+
+
+def items_digest(items: tuple[ItemRecord, ...]) -> str:
+    """One digest for a set of items, whatever the order of its file."""
+    return digest_json(sorted(item.digest for item in items))
+
+
 Answer = Literal["chosen", "rejected"]
 
 

@@ -41,7 +41,21 @@ class NoEstimate(Document):
     """Items that would have carried a number."""
 
 
-Quantity = Annotated[Estimate | NoEstimate, Field(discriminator="kind")]
+class PointOnly(Document):
+    """A number whose interval does not exist on these data, and why."""
+
+    kind: Literal["point"] = "point"
+    value: float
+    """The point estimate."""
+    reason: str
+    """Why there is no interval."""
+    n: int
+    """The denominator: items that carry a number."""
+    clusters: int
+    """Independent groups the items fall into."""
+
+
+Quantity = Annotated[Estimate | PointOnly | NoEstimate, Field(discriminator="kind")]
 
 
 class ModelInfo(Document):

@@ -31,9 +31,7 @@ class Document(BaseModel):
 Identifier = Annotated[
     str,
     StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$"),
-    Field(
-        description="A short name: lower-case letters, digits, dot, dash, underscore; at most 64 characters."
-    ),
+    Field(description="A short name of lower-case letters, digits, dot, dash, underscore; 64 at most."),
 ]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
 Digest = Annotated[

@@ -40,7 +40,6 @@ def find_problems(experiment: Experiment) -> Iterator[Problem]:
     yield from _doubled(("models",), "id", [model.id for model in experiment.models])
     yield from _factor_problems(experiment)
     yield from _primary_problems(experiment)
-    yield from _scorer_problems(experiment)
     yield from _claim_problems(experiment)
 
 
@@ -81,12 +80,6 @@ def _primary_problems(experiment: Experiment) -> Iterator[Problem]:
             known = ", ".join(levels[kind])
             hint = did_you_mean(level, levels[kind])
             yield Problem(("primary", kind), f"must be one of {known}{hint}", level)
-
-
-def _scorer_problems(experiment: Experiment) -> Iterator[Problem]:
-    rules = [level for factor in experiment.factors if factor.kind == "rule" for level in factor.levels]
-    if "pmi" in rules and experiment.scorer.context is None:
-        yield Problem(("scorer",), "must have a context, which the pmi rule subtracts", None)
 
 
 def _claim_problems(experiment: Experiment) -> Iterator[Problem]:

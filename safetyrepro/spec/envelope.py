@@ -143,8 +143,3 @@ def passes(experiment: Experiment) -> Mapping[str, Pass]:
             one = pass_of(experiment, model=model, configuration=configuration)
             found.setdefault(one.id(), one)
     return found
-
-
-def uses_pmi(experiment: Experiment) -> bool:
-    """Whether any configuration needs unconditional scores."""
-    return any(rule_of(configuration) == "pmi" for configuration in configurations(experiment))

@@ -50,8 +50,8 @@ class LoglikScorer(Document):
     """A token that spans the join of prompt and answer: scored with the answer and recorded, or refused."""
     truncation: Literal["refuse", "per_answer"] = "refuse"
     """An answer beyond the context: refused, or cut for that answer alone and counted."""
-    context: Context | None = None
-    """What the pmi rule subtracts; required where a configuration uses pmi."""
+    context: Context = BosContext(kind="bos")
+    """What stands for "no prompt" in unconditional scores, for the pmi rule and the prompt-blind baseline."""
 
 
 class Device(Document):
