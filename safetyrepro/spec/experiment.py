@@ -51,7 +51,7 @@ class LoglikScorer(Document):
     truncation: Literal["refuse", "per_answer"] = "refuse"
     """An answer beyond the context: refused, or cut for that answer alone and counted."""
     context: Context = BosContext(kind="bos")
-    """What stands for "no prompt" in unconditional scores, for the pmi rule and the prompt-blind baseline."""
+    """What stands for "no prompt" in unconditional scores: for pmi and the prompt-blind baseline."""
 
 
 class Device(Document):

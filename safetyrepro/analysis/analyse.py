@@ -1,0 +1,131 @@
+"""Rows of one bundle to its Results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+from scipy.stats import rankdata
+
+from safetyrepro.analysis.cells import analyse_cells, random_reference
+from safetyrepro.analysis.claim_tests import claim_tests
+from safetyrepro.analysis.contrasts import all_comparisons
+from safetyrepro.analysis.quantities import value_of
+from safetyrepro.analysis.table import ScoreTable, score_table
+from safetyrepro.data.records import ItemRecord, Outcome, Row, items_digest
+from safetyrepro.data.results import (
+    Cell,
+    ConfigurationInfo,
+    FindingRecord,
+    ItemsInfo,
+    ModelInfo,
+    NoEstimate,
+    PointOnly,
+    Ranking,
+    Results,
+    StratumInfo,
+)
+from safetyrepro.findings import Finding, finding
+from safetyrepro.spec.envelope import envelope_digest, primary_configuration
+from safetyrepro.spec.experiment import Experiment
+
+FEW_CLUSTERS = 20
+
+
+def analyse(
+    experiment: Experiment, *, items: Sequence[ItemRecord], rows: Mapping[str, Sequence[Row]]
+) -> Results:
+    """Everything computed from stored rows; the order of items and rows changes nothing.
+
+    Args:
+        experiment: the spec that ran.
+        items: the item records.
+        rows: the stored rows by pass.
+
+    Raises:
+        IntegrityError: a row is missing, doubled, or belongs to another item set.
+    """
+    table = score_table(experiment, items=items, rows=rows)
+    cells = analyse_cells(experiment, table=table)
+    info = _items_info(experiment, table)
+    return Results(
+        spec=experiment.id,
+        spec_version=experiment.version,
+        spec_digest=experiment.content_digest(),
+        envelope_digest=envelope_digest(experiment),
+        estimand=experiment.analysis.estimand,
+        confidence=experiment.analysis.confidence,
+        resamples=experiment.analysis.resamples,
+        joint_resamples=experiment.analysis.joint_resamples,
+        seed=experiment.seed,
+        models=tuple(ModelInfo(id=model.id, name=model.name) for model in experiment.models),
+        configurations=_configuration_infos(experiment, table),
+        items=info,
+        cells=cells,
+        random=random_reference(experiment, pairs=info.items),
+        rankings=_rankings(experiment, table, cells),
+        comparisons=all_comparisons(experiment, table=table),
+        claim_tests=claim_tests(experiment, table=table),
+        findings=tuple(
+            FindingRecord(code=one.code, where=one.where, detail=one.detail)
+            for one in _find_defects(info, cells)
+        ),
+    )
+
+
+def _configuration_infos(experiment: Experiment, table: ScoreTable) -> tuple[ConfigurationInfo, ...]:
+    primary = primary_configuration(experiment).id
+    return tuple(
+        ConfigurationInfo(id=one.id, levels=dict(one.levels), primary=one.id == primary)
+        for one in table.configurations
+    )
+
+
+def _items_info(experiment: Experiment, table: ScoreTable) -> ItemsInfo:
+    labels = table.cluster_labels(declared=experiment.analysis.cluster == "declared")
+    strata = sorted({item.stratum for item in table.items if item.stratum is not None})
+    return ItemsInfo(
+        id=experiment.items.id,
+        name=experiment.items.name,
+        digest=items_digest(table.items),
+        items=len(table.items),
+        clusters=len(set(labels.tolist())),
+        clustered=experiment.items.fields.cluster is not None and experiment.analysis.cluster == "declared",
+        twins=experiment.items.twins,
+        strata=tuple(_stratum_info(name, table, labels.tolist()) for name in strata),
+    )
+
+
+def _stratum_info(name: str, table: ScoreTable, labels: list[str]) -> StratumInfo:
+    inside = [label for label, item in zip(labels, table.items, strict=True) if item.stratum == name]
+    return StratumInfo(name=name, items=len(inside), clusters=len(set(inside)))
+
+
+def _rankings(experiment: Experiment, table: ScoreTable, cells: tuple[Cell, ...]) -> tuple[Ranking, ...]:
+    size = len(table.configurations)
+    found: list[Ranking] = []
+    for c, configuration in enumerate(table.configurations):
+        values = {
+            model.id: value_of(cells[m * size + c].headline) for m, model in enumerate(experiment.models)
+        }
+        known = {model: value for model, value in values.items() if value is not None}
+        ranks = rankdata(-np.array(list(known.values())), method="average") if known else []
+        found.append(
+            Ranking(
+                configuration=configuration.id,
+                ranks={model: float(rank) for model, rank in zip(known, ranks, strict=True)},
+            )
+        )
+    return tuple(found)
+
+
+def _find_defects(info: ItemsInfo, cells: tuple[Cell, ...]) -> Iterator[Finding]:
+    if info.clusters < FEW_CLUSTERS:
+        yield finding("SR301", "items", f"{info.clusters} clusters, fewer than {FEW_CLUSTERS}")
+    for cell in cells:
+        where = f"{cell.model}, {cell.configuration}"
+        scored = cell.outcomes[Outcome.SCORED] + cell.outcomes[Outcome.TIE]
+        if scored < info.items:
+            yield finding("SR303", where, f"{scored} of {info.items} items have a score")
+        if isinstance(cell.headline, NoEstimate | PointOnly):
+            yield finding("SR302", where, cell.headline.reason)

@@ -1,0 +1,187 @@
+"""Rows to arrays: every cell's scores, read off its pass by its rule, items in order of their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safetyrepro.data.records import Answer, ItemRecord, Outcome, Row
+from safetyrepro.data.rules import prompt_blind_scores, rule_scores
+from safetyrepro.errors import IntegrityError
+from safetyrepro.spec.envelope import Configuration, configurations, pass_of, rule_of
+from safetyrepro.spec.experiment import Experiment
+
+_ANSWERS: tuple[Answer, Answer] = ("chosen", "rejected")
+
+
+@dataclass(frozen=True, slots=True)
+class PassTable:
+    """One pass as arrays; axis 0 is (chosen, rejected), axis 1 the items. NaN where not scored."""
+
+    sum_nats: NDArray[np.float64]
+    unconditional_nats: NDArray[np.float64]
+    tokens: NDArray[np.int64]
+    utf8_bytes: NDArray[np.int64]
+    spans_join: NDArray[np.bool_]
+    outcomes: tuple[Outcome, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTable:
+    """All cells; arrays (M, C, N) with N items in order of their ids, NaN where there is no score."""
+
+    items: tuple[ItemRecord, ...]
+    configurations: tuple[Configuration, ...]
+    pass_ids: tuple[tuple[str, ...], ...]
+    passes: Mapping[str, PassTable]
+    chosen: NDArray[np.float64]
+    rejected: NDArray[np.float64]
+    blind_chosen: NDArray[np.float64]
+    blind_rejected: NDArray[np.float64]
+
+    def cluster_labels(self, *, declared: bool) -> NDArray[np.str_]:
+        """(N,) what is resampled together: the declared clusters, or each item for itself.
+
+        An item without a cluster is its own; the prefix keeps the two kinds of names apart.
+        """
+        return np.array(
+            [
+                f"cluster:{item.cluster}" if declared and item.cluster is not None else f"item:{item.id}"
+                for item in self.items
+            ]
+        )
+
+    def outcome_counts(self, model: int, configuration: int) -> dict[str, int]:
+        """How many items had which outcome in a cell; every kind is named, also those with none."""
+        counts = {str(outcome): 0 for outcome in Outcome}
+        chosen, rejected = self.chosen[model, configuration], self.rejected[model, configuration]
+        for index, outcome in enumerate(self.passes[self.pass_ids[model][configuration]].outcomes):
+            if outcome is Outcome.SCORED and chosen[index] == rejected[index]:
+                counts[Outcome.TIE] += 1
+            else:
+                counts[outcome] += 1
+        return counts
+
+
+def score_table(
+    experiment: Experiment, *, items: Sequence[ItemRecord], rows: Mapping[str, Sequence[Row]]
+) -> ScoreTable:
+    """The scores of every cell.
+
+    Args:
+        experiment: the spec that ran.
+        items: the item records, in any order.
+        rows: the stored rows by pass, in any order.
+
+    Raises:
+        IntegrityError: a row is missing, doubled, or belongs to another item set.
+    """
+    ordered = tuple(sorted(items, key=lambda item: item.id))
+    grid = configurations(experiment)
+    tables: dict[str, PassTable] = {}
+    pass_ids: list[tuple[str, ...]] = []
+    shape = (len(experiment.models), len(grid), len(ordered))
+    arrays = {
+        name: np.full(shape, np.nan) for name in ("chosen", "rejected", "blind_chosen", "blind_rejected")
+    }
+    for m, model in enumerate(experiment.models):
+        ids: list[str] = []
+        for c, configuration in enumerate(grid):
+            name = pass_of(experiment, model=model, configuration=configuration).id()
+            ids.append(name)
+            if name not in tables:
+                tables[name] = _pass_table(name, ordered, rows.get(name, ()))
+            table, rule = tables[name], rule_of(configuration)
+            scores = rule_scores(
+                rule,
+                sum_nats=table.sum_nats,
+                unconditional_nats=table.unconditional_nats,
+                tokens=table.tokens,
+                utf8_bytes=table.utf8_bytes,
+            )
+            blind = prompt_blind_scores(
+                rule,
+                unconditional_nats=table.unconditional_nats,
+                tokens=table.tokens,
+                utf8_bytes=table.utf8_bytes,
+            )
+            arrays["chosen"][m, c], arrays["rejected"][m, c] = scores
+            arrays["blind_chosen"][m, c], arrays["blind_rejected"][m, c] = blind
+        pass_ids.append(tuple(ids))
+    return ScoreTable(
+        items=ordered,
+        configurations=grid,
+        pass_ids=tuple(pass_ids),
+        passes=tables,
+        chosen=arrays["chosen"],
+        rejected=arrays["rejected"],
+        blind_chosen=arrays["blind_chosen"],
+        blind_rejected=arrays["blind_rejected"],
+    )
+
+
+def _pass_table(name: str, items: Sequence[ItemRecord], rows: Sequence[Row]) -> PassTable:
+    found: dict[tuple[str, str], Row] = {}
+    for row in rows:
+        key = (row.item, row.answer)
+        if key in found:
+            raise IntegrityError(f"pass {name}: rows must be unique; got {row.item} {row.answer} twice")
+        found[key] = row
+    shape = (2, len(items))
+    sums, unconditional = np.full(shape, np.nan), np.full(shape, np.nan)
+    tokens, utf8_bytes = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+    spans = np.zeros(len(items), dtype=np.bool_)
+    outcomes: list[Outcome] = []
+    for n, item in enumerate(items):
+        pair = [_row_of(found, name, item, answer) for answer in _ANSWERS]
+        outcome = _worst(pair[0].outcome, pair[1].outcome)
+        outcomes.append(outcome)
+        spans[n] = any(row.spans_join for row in pair)
+        for a, row in enumerate(pair):
+            tokens[a, n], utf8_bytes[a, n] = row.tokens, row.bytes_
+            if outcome is Outcome.SCORED and row.sum_nats is not None:
+                sums[a, n] = row.sum_nats
+                if row.unconditional_nats is not None:
+                    unconditional[a, n] = row.unconditional_nats
+    if len(found) != 2 * len(items):
+        known = {item.id for item in items}
+        stray = sorted(item for item, _ in found if item not in known)
+        raise IntegrityError(f"pass {name}: rows must be of the declared items; got {stray[:3]}")
+    return PassTable(
+        sum_nats=sums,
+        unconditional_nats=unconditional,
+        tokens=tokens,
+        utf8_bytes=utf8_bytes,
+        spans_join=spans,
+        outcomes=tuple(outcomes),
+    )
+
+
+def _row_of(found: Mapping[tuple[str, str], Row], name: str, item: ItemRecord, answer: Answer) -> Row:
+    row = found.get((item.id, answer))
+    if row is None:
+        raise IntegrityError(f"pass {name}: must have a row for {item.id} {answer}; it has none")
+    if row.item_digest != item.digest:
+        raise IntegrityError(
+            f"pass {name}: the row of {item.id} must be of digest {item.digest}; got {row.item_digest}"
+        )
+    return row
+
+
+_SEVERITY: tuple[Outcome, ...] = (
+    Outcome.ERROR,
+    Outcome.LIMIT,
+    Outcome.TRUNCATED,
+    Outcome.UNPARSED,
+    Outcome.REFUSED,
+)
+
+
+def _worst(first: Outcome, second: Outcome) -> Outcome:
+    for outcome in _SEVERITY:
+        if outcome in (first, second):
+            return outcome
+    return Outcome.SCORED
