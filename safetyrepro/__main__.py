@@ -1,0 +1,5 @@
+"""`python -m safetyrepro` is the command line."""
+
+from safetyrepro.cli import main
+
+main()

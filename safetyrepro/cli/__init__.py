@@ -1,0 +1,145 @@
+"""The command line: each command is one module, imported only when it is called.
+
+A command module `cli/<name>.py` holds either a function `command` or, for a command with
+commands of its own, a `typer.Typer` named `app`. Its one line in the table below is what
+`--help` lists, so that listing imports nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Annotated, NoReturn
+
+import typer
+
+from safetyrepro import __version__
+from safetyrepro.cli.exits import MEANINGS, Exit
+from safetyrepro.errors import InputErrors, SafetyReproError
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command as `--help` lists it."""
+
+    name: str
+    summary: str
+    panel: str
+
+
+_SPEC, _RUN, _REPORT = "Write a spec", "Run it", "Report and verify"
+
+COMMANDS: tuple[Command, ...] = (
+    Command("validate", "Check the form of spec files: every error at once, with its place.", _SPEC),
+    Command("schema", "Write the JSON Schemas that editors complete spec files with.", _SPEC),
+)
+
+_EPILOG = "Exit codes: " + "; ".join(f"{code.value} {meaning}" for code, meaning in MEANINGS.items()) + "."
+
+_BUG = (
+    "This is a bug in safetyrepro, not in your input. Please report it with the lines above, the command, "
+    f"and these versions: safetyrepro {__version__}, Python {sys.version.split()[0]}."
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and end the process with its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    code = run(given)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = Exit.PIPE_CLOSED
+    if code == Exit.PIPE_CLOSED:
+        # What is still buffered has no reader; without this the interpreter complains while it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(int(code))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code; every exception becomes one."""
+    try:
+        _application(arguments)(args=list(arguments), prog_name="safetyrepro", standalone_mode=True)
+    except SystemExit as ending:
+        return ending.code if isinstance(ending.code, int) else int(Exit.CLEAN)
+    except InputErrors as error:
+        _print_errors(error.messages)
+        return Exit.REFUSED
+    except SafetyReproError as error:
+        _print_errors([str(error)])
+        return Exit.REFUSED
+    except BrokenPipeError:
+        return Exit.PIPE_CLOSED
+    except KeyboardInterrupt:
+        _print_errors(["interrupted"])
+        return Exit.INTERRUPTED
+    except Exception:  # noqa: BLE001  the last resort: say that it is our bug, with everything known
+        traceback.print_exc()
+        _print_errors([_BUG])
+        return Exit.BUG
+    return Exit.CLEAN
+
+
+def _print_errors(messages: Sequence[str]) -> None:
+    from safetyrepro.cli.console import say_messages
+
+    say_messages(messages)
+
+
+def _application(arguments: Sequence[str]) -> typer.Typer:
+    """All commands by name and summary, and in full only the one that is called."""
+    application = typer.Typer(
+        name="safetyrepro",
+        help="Evaluation claims that carry their evidence: write a spec, run it, sign a report, verify it.",
+        epilog=_EPILOG,
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    application.callback()(_options)
+    wanted = next((argument for argument in arguments if not argument.startswith("-")), None)
+    for command in COMMANDS:
+        if command.name == wanted:
+            _add(application, command)
+        else:
+            application.command(command.name, help=command.summary, rich_help_panel=command.panel)(
+                _not_called
+            )
+    return application
+
+
+def _add(application: typer.Typer, command: Command) -> None:
+    module = import_module(f"safetyrepro.cli.{command.name}")
+    inner: typer.Typer | None = getattr(module, "app", None)
+    if inner is not None:
+        application.add_typer(inner, name=command.name, rich_help_panel=command.panel)
+    else:
+        function: Callable[..., None] = module.command
+        application.command(command.name, rich_help_panel=command.panel)(function)
+
+
+def _not_called() -> None:
+    raise AssertionError("only the command that was named is ever called")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"safetyrepro {__version__}")
+        raise typer.Exit()
+
+
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and end."
+        ),
+    ] = False,
+) -> None:
+    pass
