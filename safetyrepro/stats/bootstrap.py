@@ -19,7 +19,7 @@ from safetyrepro.stats.intervals import Interval, Method, check_level, spread_re
 from safetyrepro.stats.undefined import Undefined
 
 _CHUNK_ELEMENTS = 1 << 20
-_ROUNDING = 1e-12
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +168,8 @@ class _Products:
         k = np.count_nonzero(part.counts, axis=1).astype(np.float64)
         self._factor = np.divide(k, k - 1, out=np.full(k.shape, np.nan), where=k > 1)
         squares = [residuals**2, residuals * part.counts, part.counts**2]
+        # A resample of equal clusters must have no spread; what cancellation leaves is far below this.
+        self._noise = _ROUNDING * np.abs(squares[0]).max(axis=1)
         self._squares = np.concatenate(
             [on_exact_grid(np.nan_to_num(term), n_clusters) for term in squares]
         ).T
@@ -180,7 +182,7 @@ class _Products:
         own, mixed, sizes = np.split(drawn @ self._squares, 3, axis=1)
         moved = means - self._means
         squares = own - 2 * moved * mixed + moved**2 * sizes
-        squares[squares < _ROUNDING * (own + moved**2 * sizes)] = 0.0
+        squares[squares < self._noise] = 0.0
         variances = np.divide(squares, rows**2, out=np.full(sums.shape, np.nan), where=rows > 0)
         return self._weight * means, self._weight**2 * self._factor * variances
 

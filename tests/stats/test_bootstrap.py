@@ -241,13 +241,22 @@ def test_bootstrap_t_over_clusters_that_cross_strata_is_undefined() -> None:
     assert isinstance(percentile_intervals(replicates)[0], Interval)
 
 
+def test_a_resample_of_equal_clusters_has_no_spread_at_all() -> None:
+    """Not a spread of rounding size, which would make its ratio, and then a bound, astronomic."""
+    replicates = replicate([1.0] * 113 + [0.0] * 7, clusters=np.arange(120) // 2)
+    flat = replicates.values[:, 0] == 1.0
+    assert flat.any()
+    assert (replicates.standard_errors[flat, 0] == 0.0).all()
+    assert (replicates.standard_errors[~flat, 0] > 1e-3).all()
+
+
 def test_bootstrap_t_with_too_many_flat_resamples_is_undefined() -> None:
     (found,) = bootstrap_t_intervals(replicate([0.0, 0.0, 0.0, 1.0]))
     assert found == Undefined("too many resamples show no spread: a bound is infinite")
 
 
 def test_too_few_resamples_for_the_level_are_refused() -> None:
-    with pytest.raises(InputError, match="at least two beyond each bound at level 0.99; got 100"):
+    with pytest.raises(InputError, match=r"at least two beyond each bound at level 0\.99; got 100"):
         percentile_intervals(replicate([0.0, 1.0, 2.0], resamples=100), level=0.99)
     with pytest.raises(InputError, match="resamples must be at least 1; got 0"):
         replicate([0.0, 1.0], resamples=0)

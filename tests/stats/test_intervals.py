@@ -237,7 +237,7 @@ def test_t_interval_of_equal_clusters_is_undefined_not_of_zero_width() -> None:
         ({"values": [1.0], "strata": ["a"]}, "strata must come with declared weights; got None"),
         ({"values": [1.0], "strata": ["alpha"], "weights": {"alpa": 1}}, r"did you mean 'alpha'\?"),
         (
-            {"values": [1.0, 2.0], "strata": ["a", "b"], "weights": {"a": 1}},
+            {"values": [1, 2], "strata": ["a", "b"], "weights": {"a": 1}},
             "every stratum must have a weight",
         ),
         ({"values": [1.0], "strata": ["a"], "weights": {"a": 0}}, "the weight of 'a' must be positive"),
