@@ -94,8 +94,8 @@ def bca_intervals(replicates: Replicates, *, level: float = 0.95) -> tuple[Inter
     Raises:
         InputError: as `percentile_intervals`.
 
-    Source: Efron 1987, JASA 82, 171-185; several strata as in Davison and Hinkley 1997, sec. 5.3;
-    checked against scipy.stats.bootstrap(method="BCa").
+    Source: Efron 1987, JASA 82, 171-185; checked, with one and with several strata, against
+    scipy.stats.bootstrap(method="BCa") on the same draws.
     """
     _check_tails(replicates, level)
     estimates = replicates.means.estimates()
