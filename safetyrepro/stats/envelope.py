@@ -200,9 +200,7 @@ class JointComparison:
         )
 
 
-def disagreement_range(
-    ahead: tuple[int, int], *, configurations: int
-) -> tuple[float, float] | Undefined:
+def disagreement_range(ahead: tuple[int, int], *, configurations: int) -> tuple[float, float] | Undefined:
     """The least and largest D = x (n - x) / C(n,2) for x between the two counts in `ahead`.
 
     Undefined for n < 2. At most n / (2(n - 1)), which x = n/2 reaches.

@@ -154,3 +154,33 @@ def check_resampling(*, level: float, resamples: int) -> None:
     needed = math.ceil(1.0 / (1.0 - level) - 1e-9)
     if resamples < needed:
         raise InputError(must_be("resamples", f"must be at least {needed} at level {level}", resamples))
+
+
+def cell_means(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(M, C) mean over the items that have a score; NaN where none has.
+
+    From exact sums: models with equal sums over equally many items tie exactly.
+
+    Raises:
+        InputError: scores that are not (M, C, N), an infinity, or not a single score.
+    """
+    data = cluster_scores(scores, np.arange(np.asarray(scores).shape[-1]))
+    return np.asarray(weighted_means(data, np.ones((1, data.clusters)))[0])
+
+
+def weighted_means(data: ClusteredScores, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(s, M, C) mean scores with cluster k counted weights[s, k] times; NaN where no item is counted.
+
+    `weights` (s, K) holds whole numbers: the counts of a resample, or zeros and ones of a subset.
+    """
+    models, configurations, _ = data.values.shape
+    present = ~np.isnan(data.values)
+    sums = data.sum_by_cluster(data.values if data.complete else np.where(present, data.values, 0.0))
+    totals = (weights @ sums.reshape(models * configurations, -1).T).reshape(-1, models, configurations)
+    if data.complete:
+        items = (weights @ data.sizes.astype(np.float64))[:, None, None]
+    else:
+        sizes = data.sum_by_cluster(present.astype(np.float64)).reshape(models * configurations, -1)
+        items = (weights @ sizes.T).reshape(totals.shape)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(items > 0, totals / items, np.nan))

@@ -55,7 +55,7 @@ def compare_pairs(
     check_resampling(level=level, resamples=resamples)
     data = cluster_scores(scores, clusters)
     declared = checked_pairs(pairs, models=data.values.shape[0])
-    _check_margin(margin)
+    check_margin(margin)
     estimates = estimate_columns(data, declared)
     undefined = _undefined_cells(estimates)
     usable = np.ones(estimates.differences.shape, dtype=bool)
@@ -196,7 +196,12 @@ def checked_pairs(pairs: NDArray[np.int64], *, models: int) -> NDArray[np.int64]
     return array.astype(np.int64)
 
 
-def _check_margin(margin: float | None) -> None:
+def check_margin(margin: float | None) -> None:
+    """Refuse a margin that is not a positive number.
+
+    Raises:
+        InputError: such a margin.
+    """
     if margin is not None and not 0.0 < margin < np.inf:
         raise InputError(must_be("margin", "must be a positive number", margin))
 

@@ -183,9 +183,7 @@ def _resampled_errors(
     return np.where(items > 0, np.nan_to_num(errors), 0.0)
 
 
-def _column_chunks(
-    data: ClusteredScores, pairs: NDArray[np.int64]
-) -> Iterator[tuple[slice, _Columns]]:
+def _column_chunks(data: ClusteredScores, pairs: NDArray[np.int64]) -> Iterator[tuple[slice, _Columns]]:
     """Slices of pairs with their columns, few enough at a time to stay small in memory."""
     configurations = data.values.shape[1]
     step = max(1, _COLUMN_BYTES // (8 * configurations * data.items))
