@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from scipy.stats import rankdata
@@ -11,8 +11,8 @@ from safetyrepro.analysis.cells import analyse_cells, random_reference
 from safetyrepro.analysis.claim_tests import claim_tests
 from safetyrepro.analysis.contrasts import all_comparisons
 from safetyrepro.analysis.quantities import value_of
-from safetyrepro.analysis.table import ScoreTable, score_table
-from safetyrepro.data.records import ItemRecord, Outcome, Row, items_digest
+from safetyrepro.analysis.table import ScoreTable, StoredRows, score_table
+from safetyrepro.data.records import ItemRecord, Outcome, items_digest
 from safetyrepro.data.results import (
     Cell,
     ConfigurationInfo,
@@ -32,15 +32,13 @@ from safetyrepro.spec.experiment import Experiment
 FEW_CLUSTERS = 20
 
 
-def analyse(
-    experiment: Experiment, *, items: Sequence[ItemRecord], rows: Mapping[str, Sequence[Row]]
-) -> Results:
+def analyse(experiment: Experiment, *, items: Sequence[ItemRecord], rows: StoredRows) -> Results:
     """Everything computed from stored rows; the order of items and rows changes nothing.
 
     Args:
         experiment: the spec that ran.
         items: the item records.
-        rows: the stored rows by pass.
+        rows: gives the stored rows of a pass.
 
     Raises:
         IntegrityError: a row is missing, doubled, or belongs to another item set.

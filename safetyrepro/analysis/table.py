@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from safetyrepro.data.rules import prompt_blind_scores, rule_scores
 from safetyrepro.errors import IntegrityError
 from safetyrepro.spec.envelope import Configuration, configurations, pass_of, rule_of
 from safetyrepro.spec.experiment import Experiment
+
+StoredRows: TypeAlias = Callable[[str], Iterable[Row]]
+"""Gives the stored rows of a pass; called once a pass, so that only one pass is in memory."""
 
 _ANSWERS: tuple[Answer, Answer] = ("chosen", "rejected")
 
@@ -66,15 +70,13 @@ class ScoreTable:
         return counts
 
 
-def score_table(
-    experiment: Experiment, *, items: Sequence[ItemRecord], rows: Mapping[str, Sequence[Row]]
-) -> ScoreTable:
+def score_table(experiment: Experiment, *, items: Sequence[ItemRecord], rows: StoredRows) -> ScoreTable:
     """The scores of every cell.
 
     Args:
         experiment: the spec that ran.
         items: the item records, in any order.
-        rows: the stored rows by pass, in any order.
+        rows: gives the stored rows of a pass, in any order.
 
     Raises:
         IntegrityError: a row is missing, doubled, or belongs to another item set.
@@ -93,7 +95,7 @@ def score_table(
             name = pass_of(experiment, model=model, configuration=configuration).id()
             ids.append(name)
             if name not in tables:
-                tables[name] = _pass_table(name, ordered, rows.get(name, ()))
+                tables[name] = _pass_table(name, ordered, rows(name))
             table, rule = tables[name], rule_of(configuration)
             scores = rule_scores(
                 rule,
@@ -123,7 +125,7 @@ def score_table(
     )
 
 
-def _pass_table(name: str, items: Sequence[ItemRecord], rows: Sequence[Row]) -> PassTable:
+def _pass_table(name: str, items: Sequence[ItemRecord], rows: Iterable[Row]) -> PassTable:
     found: dict[tuple[str, str], Row] = {}
     for row in rows:
         key = (row.item, row.answer)

@@ -49,3 +49,8 @@ def say_messages(messages: Iterable[str]) -> None:
 def is_interactive() -> bool:
     """Whether a person can be asked: both ends are a terminal."""
     return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def is_live() -> bool:
+    """Whether messages go to a terminal that can redraw a line."""
+    return stderr().is_terminal

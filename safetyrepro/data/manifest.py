@@ -23,8 +23,8 @@ class ModelDigests(Document):
     """Digest of the tokenizer's definition."""
     template: str | None
     """Digest of the chat template; none where there is no template."""
-    parameters: int
-    """Parameters."""
+    architecture: str
+    """The model's architecture, as its configuration names it."""
     context_tokens: int
     """The model's context."""
 
@@ -46,8 +46,10 @@ class PassInfo(Document):
     """The template level."""
     template_default_system: str | None
     """The system prompt that the template inserted on its own, if any."""
-    end_of_turn_scored: bool
-    """Whether end-of-turn tokens were scored with the answer."""
+    template_inserted: str | None
+    """What the template put between its generation prompt and an answer, if anything."""
+    end_of_turn: str | None
+    """The text of the end-of-turn tokens that were scored with the answer, if any."""
     fast_path: bool
     """Whether the packed path was used."""
 
