@@ -32,6 +32,8 @@ class HubItems(Document):
     """The split, such as `raw`."""
     config: FieldName | None = None
     """The configuration of the data set, where it has several."""
+    folder: RelativePath | None = None
+    """The folder of the repository that the files are in, where it has several."""
 
 
 class PackageItems(Document):
@@ -62,6 +64,52 @@ class PairFields(Document):
     """The column that names an item's stratum."""
     cluster: FieldName | None = None
     """The column that names which items belong together and are resampled together."""
+
+
+class DialogueAdapter(Document):
+    """Both answers are stored as whole dialogues: what they share, up to the last marker, is the prompt.
+
+    The items' columns are then `prompt`, `chosen` and `rejected`, beside those of the source.
+    """
+
+    kind: Literal["dialogue"]
+    chosen: FieldName
+    """The column of the dialogue with the preferred ending."""
+    rejected: FieldName
+    """The column of the other dialogue."""
+    marker: Text
+    """What stands before the last answer, such as `\\n\\nAssistant:`; it ends the prompt."""
+
+
+class LabelAdapter(Document):
+    """Two answers are stored with a label that says which of them is preferred.
+
+    The items' columns are then `chosen` and `rejected`, beside those of the source.
+    """
+
+    kind: Literal["label"]
+    first: FieldName
+    """The column of the first answer."""
+    second: FieldName
+    """The column of the second answer."""
+    label: FieldName
+    """The column of the label."""
+    first_is: Annotated[str, StringConstraints(max_length=200)]
+    """The label that prefers the first answer."""
+    second_is: Annotated[str, StringConstraints(max_length=200)]
+    """The label that prefers the second answer."""
+
+
+Adapter = Annotated[DialogueAdapter | LabelAdapter, Field(discriminator="kind")]
+
+
+class Exclusion(Document):
+    """An item that is left out on purpose."""
+
+    id: FieldName
+    """The item's id (its row number where `fields.id` is absent)."""
+    reason: Text
+    """Why it is left out."""
 
 
 class Agreement(Document):
@@ -122,12 +170,16 @@ class PairItems(Document):
     """Where the items come from."""
     fields: PairFields
     """Which column holds what."""
+    adapter: Adapter | None = None
+    """How pairs are made from a source that stores them otherwise; absent: its columns are the items'."""
     sha256: Digest | None = None
-    """The expected digest of the source file; a mismatch is refused."""
+    """The expected digest of the source file; a mismatch is refused. A hub's rows have their revision."""
     rows: int | None = Field(default=None, ge=1)
     """The expected number of rows in the source; a mismatch is refused."""
-    where: dict[FieldName, str] | None = None
-    """Keep only rows whose columns have these values."""
+    where: dict[FieldName, tuple[str, ...]] | None = None
+    """Keep only rows whose columns have one of these values."""
+    exclude: tuple[Exclusion, ...] = ()
+    """Items that are left out, each with its reason; one that is not there is refused."""
     sample: Sample | None = None
     """A seeded subset."""
     better: Literal["higher"] = "higher"
@@ -147,6 +199,8 @@ class PairItems(Document):
 
     @model_validator(mode="after")
     def _columns_exist_for_what_is_declared(self) -> PairItems:
+        if self.sha256 is not None and self.source.kind == "hub":
+            raise ValueError("sha256 must be absent for a hub, whose rows are pinned by source.revision")
         if self.twins and self.fields.cluster is None:
             raise ValueError("fields.cluster must name the twin's column where twins is true")
         if self.weights is not None:
