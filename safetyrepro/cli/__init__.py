@@ -35,6 +35,8 @@ _SPEC, _RUN, _REPORT = "Write a spec", "Run it", "Report and verify"
 
 COMMANDS: tuple[Command, ...] = (
     Command("validate", "Check the form of spec files: every error at once, with its place.", _SPEC),
+    Command("plan", "Count what a run will cost: passes, tokens, time, memory.", _RUN),
+    Command("run", "Score what is missing, analyse, and leave a bundle; resumes after a stop.", _RUN),
     Command("schema", "Write the JSON Schemas that editors complete spec files with.", _SPEC),
 )
 
@@ -49,7 +51,7 @@ _BUG = (
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and end the process with its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    code = run(given)
+    code = execute(given)
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -60,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     sys.exit(int(code))
 
 
-def run(arguments: Sequence[str]) -> int:
+def execute(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; every exception becomes one."""
     try:
         _application(arguments)(args=list(arguments), prog_name="safetyrepro", standalone_mode=True)

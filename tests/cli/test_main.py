@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import os
+import resource
 import subprocess
 import sys
-import time
 from importlib import import_module
 from pathlib import Path
 
@@ -48,8 +48,8 @@ def _python(*arguments: str, env: dict[str, str] | None = None) -> subprocess.Co
 def test_help_imports_nothing_heavy() -> None:
     code = (
         "import sys\n"
-        "from safetyrepro.cli import run\n"
-        "code = run(['--help'])\n"
+        "from safetyrepro.cli import execute\n"
+        "code = execute(['--help'])\n"
         f"print('IMPORTED', [name for name in {HEAVY!r} if name in sys.modules])\n"
         "sys.exit(code)\n"
     )
@@ -60,11 +60,12 @@ def test_help_imports_nothing_heavy() -> None:
 
 def test_help_takes_less_than_four_tenths_of_a_second() -> None:
     def seconds() -> float:
-        start = time.perf_counter()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         assert _python("-m", "safetyrepro", "--help").returncode == 0
-        return time.perf_counter() - start
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
-    # The best of several: other work on the machine is not what is measured.
+    # Processor time, the best of several: what else the machine does is not what is measured.
     assert min(seconds() for _ in range(5)) < 0.4
 
 
@@ -77,10 +78,24 @@ def test_help_lists_every_command_and_every_exit_code() -> None:
         assert f"{code.value} {exits.MEANINGS[code]}" in " ".join(text.split())
 
 
+def _is_command(path: Path) -> bool:
+    names = {
+        name
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        for name in (
+            [node.name]
+            if isinstance(node, ast.FunctionDef)
+            else [target.id for target in node.targets if isinstance(target, ast.Name)]
+            if isinstance(node, ast.Assign)
+            else []
+        )
+    }
+    return bool(names & {"command", "app"})
+
+
 def test_the_table_of_commands_is_what_is_in_the_folder() -> None:
-    shared = {"__init__", "exits", "console"}
-    modules = {path.stem for path in (ROOT / "safetyrepro" / "cli").glob("*.py")} - shared
-    assert {command.name for command in COMMANDS} == {name for name in modules if not name.startswith("_")}
+    found = {path.stem for path in (ROOT / "safetyrepro" / "cli").glob("*.py") if _is_command(path)}
+    assert {command.name for command in COMMANDS} == found
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
@@ -104,18 +119,18 @@ def test_a_module_of_a_command_is_short_and_parses(command: cli.Command) -> None
 
 
 def test_an_unknown_command_is_refused_with_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["validat", "x"]) == Exit.REFUSED
+    assert cli.execute(["validat", "x"]) == Exit.REFUSED
     assert "Did you mean 'validate'?" in capsys.readouterr().err
 
 
 def test_no_arguments_print_the_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run([]) == Exit.REFUSED
+    assert cli.execute([]) == Exit.REFUSED
     text = capsys.readouterr()
     assert "Usage: safetyrepro" in text.out + text.err
 
 
 def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.run(["--version"]) == Exit.CLEAN
+    assert cli.execute(["--version"]) == Exit.CLEAN
     assert capsys.readouterr().out.startswith("safetyrepro ")
 
 
@@ -148,7 +163,7 @@ def test_every_way_a_command_ends_has_its_exit_code(
 
     module = import_module("safetyrepro.cli.schema")
     monkeypatch.setattr(module, "command", command)
-    assert cli.run(["schema"]) == code
+    assert cli.execute(["schema"]) == code
     assert text in capsys.readouterr().err
 
 
@@ -161,7 +176,7 @@ def test_a_message_from_a_file_is_not_read_as_markup(
 
     monkeypatch.setattr(import_module("safetyrepro.cli.schema"), "command", command)
     monkeypatch.setenv("COLUMNS", "40")
-    cli.run(["schema"])
+    cli.execute(["schema"])
     text = capsys.readouterr().err
     assert "'[red]no[/red]'" in text
     assert text.count("\n") == 1

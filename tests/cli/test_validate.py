@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from safetyrepro.cli import run
+from safetyrepro.cli import execute
 from safetyrepro.cli.exits import Exit
 
 GOOD = (Path(__file__).parents[1] / "spec" / "good.yaml").read_text(encoding="utf-8")
@@ -28,12 +28,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_good_files_end_clean(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["validate", str(folder / "a.yaml")]) == Exit.CLEAN
+    assert execute(["validate", str(folder / "a.yaml")]) == Exit.CLEAN
     assert capsys.readouterr().out == "1 file: no errors of form\n"
 
 
 def test_every_error_of_every_file_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["validate", str(folder), str(folder / "none.yaml")]) == Exit.REFUSED
+    assert execute(["validate", str(folder), str(folder / "none.yaml")]) == Exit.REFUSED
     text = capsys.readouterr()
     assert text.err.splitlines() == [
         f"{folder}/deep/b.yml:5:1: titel must be a known key (did you mean 'title'?); got 'titel'",
@@ -44,12 +44,12 @@ def test_every_error_of_every_file_is_told(folder: Path, capsys: pytest.CaptureF
 
 
 def test_a_file_named_twice_is_checked_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["validate", str(folder / "a.yaml"), str(folder / "a.yaml")]) == Exit.CLEAN
+    assert execute(["validate", str(folder / "a.yaml"), str(folder / "a.yaml")]) == Exit.CLEAN
     assert capsys.readouterr().out.startswith("1 file:")
 
 
 def test_json_holds_files_digests_and_errors(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["validate", "--json", str(folder)]) == Exit.REFUSED
+    assert execute(["validate", "--json", str(folder)]) == Exit.REFUSED
     text = capsys.readouterr()
     assert text.err == ""
     told = json.loads(text.out)
@@ -64,5 +64,5 @@ def test_json_holds_files_digests_and_errors(folder: Path, capsys: pytest.Captur
 
 
 def test_a_folder_without_specs_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["validate", str(tmp_path)]) == Exit.REFUSED
+    assert execute(["validate", str(tmp_path)]) == Exit.REFUSED
     assert "a folder must hold at least one *.yaml or *.yml" in capsys.readouterr().err
