@@ -1,0 +1,143 @@
+"""The ladder: the four evidence levels, where the evidence stands, where the claims speak."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from safetyrepro.report.figures.svg import (
+    BEHIND,
+    INK,
+    PAPER,
+    RULE,
+    SOFT,
+    TINT,
+    disc,
+    drawing,
+    label,
+    line,
+    path,
+    polyline,
+)
+from safetyrepro.report.notation import listed
+from safetyrepro.spec.base import LEVELS, Level
+
+_WIDTH, _HEIGHT = 400.0, 150.0
+_STEP, _RISE, _FOOT = 100.0, 21.0, 132.0
+_DEFINITIONS: dict[Level, tuple[str, str]] = {
+    "model": ("likelihood of", "given text"),
+    "response": ("output to a", "fixed input"),
+    "interaction": ("turns that depend", "on earlier output"),
+    "deployment": ("the system in", "its real setting"),
+}
+
+
+def evidence_ladder(evidence: Level, *, claims: Sequence[tuple[int, Level]]) -> Markup:
+    """Four steps, low to high: a disc for the evidence, a numbered diamond for every claim.
+
+    A dashed line with its length in levels runs from the evidence to each level that a claim speaks
+    about and the evidence does not reach.
+
+    Args:
+        evidence: the level of the evidence.
+        claims: (number, level) of every claim.
+    """
+    at = LEVELS.index(evidence)
+    by_level = {level: [number for number, one in claims if one == level] for level in LEVELS}
+    parts = [_step(index, level, reached=index <= at) for index, level in enumerate(LEVELS)]
+    for index, level in enumerate(LEVELS):
+        if by_level[level] and index != at:
+            parts.append(_distance(at, index))
+    for index, level in enumerate(LEVELS):
+        own = [_evidence_mark(index)] if index == at else []
+        parts += [*own, *_claim_marks(index, by_level[level], beside=index == at)]
+    return drawing(parts, width=_WIDTH, height=_HEIGHT, title=ladder_words(evidence, claims))
+
+
+def ladder_words(evidence: Level, claims: Sequence[tuple[int, Level]]) -> str:
+    """The ladder in words."""
+    at = LEVELS.index(evidence)
+    parts = []
+    for level in LEVELS:
+        numbers = [str(number) for number, one in claims if one == level]
+        if numbers:
+            distance = LEVELS.index(level) - at
+            apart = "no distance" if distance == 0 else f"distance {distance:+d}".replace("-", "−")
+            noun = "claim" if len(numbers) == 1 else "claims"
+            parts.append(f"{noun} {listed(numbers)} at {level} level ({apart})")
+    return f"Ladder of evidence levels. Evidence at {evidence} level; " + "; ".join(parts) + "."
+
+
+def _tread(index: int) -> tuple[float, float]:
+    """The left end and the height of a step's tread."""
+    return index * _STEP, 92.0 - index * _RISE
+
+
+def _step(index: int, level: Level, *, reached: bool) -> Markup:
+    x, y = _tread(index)
+    outline = [(x, _FOOT), (x, y), (x + _STEP - 2, y), (x + _STEP - 2, _FOOT)]
+    first, second = _DEFINITIONS[level]
+    return Markup("").join(
+        [
+            path(polyline(outline) + " Z", fill=TINT if reached else PAPER),
+            path(
+                polyline(outline),
+                stroke=INK if reached else RULE,
+                width=1.4 if reached else 1,
+                dash="" if reached else "3 2",
+            ),
+            label(x + 7, y + 15, level, size=9.5, bold=True, fill=INK if reached else SOFT),
+            label(x + 7, y + 26, first, size=7.5, fill=SOFT),
+            label(x + 7, y + 35, second, size=7.5, fill=SOFT),
+        ]
+    )
+
+
+def _evidence_mark(index: int) -> Markup:
+    x, y = _tread(index)
+    return disc(x + 14, y - 9, 5.5, fill=INK) + label(x + 23, y - 5.8, "evidence", size=8.5, bold=True)
+
+
+def _claim_marks(index: int, numbers: list[int], *, beside: bool) -> list[Markup]:
+    x, y = _tread(index)
+    parts: list[Markup] = []
+    middle = y - (27 if beside else 10)
+    room = max(1, int((_STEP - 8) / 17))
+    shown = numbers if len(numbers) <= room else numbers[: room - 1]
+    for place, number in enumerate(shown):
+        cx = x + 14 + 17 * place
+        corners = [(cx, middle - 8), (cx + 8, middle), (cx, middle + 8), (cx - 8, middle)]
+        parts.append(path(polyline(corners) + " Z", fill=PAPER, stroke=INK, width=1.2))
+        parts.append(label(cx, middle + 2.9, str(number), anchor="middle", size=8, bold=True))
+    if len(shown) < len(numbers):
+        parts.append(
+            label(x + 8 + 17 * len(shown), middle + 3, f"+{len(numbers) - len(shown)} more", size=8)
+        )
+    return parts
+
+
+def _distance(start: int, end: int) -> Markup:
+    x1, y1 = _tread(start)
+    x2, y2 = _tread(end)
+    above = min(y1, y2) - 10
+    if end > start:
+        parts = [
+            path(
+                polyline([(x1 + 14, y1 - 16), (x1 + 14, above), (x2 + 3, above)]),
+                stroke=BEHIND,
+                width=1.1,
+                dash="3 2",
+            ),
+            path(polyline([(x2 - 2, above - 3), (x2 + 4, above), (x2 - 2, above + 3)]), stroke=BEHIND),
+        ]
+        middle = (x1 + 14 + x2) / 2
+    else:
+        parts = [
+            line(x1 + 6, above, x2 + 30, above, stroke=BEHIND, width=1.1, dash="3 2"),
+            path(polyline([(x2 + 36, above - 3), (x2 + 30, above), (x2 + 36, above + 3)]), stroke=BEHIND),
+        ]
+        middle = (x1 + x2 + 36) / 2
+    words = f"distance {end - start:+d}".replace("-", "−")
+    parts.append(label(middle, above - 4, words, anchor="middle", size=8.5, bold=True, fill=BEHIND))
+    return Markup("").join(parts)

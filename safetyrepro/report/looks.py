@@ -1,0 +1,56 @@
+"""Which system is drawn how, and how configurations are named: decided once, used in every drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from safetyrepro.data.results import ConfigurationInfo, Results
+from safetyrepro.report.figures.marks import Series, series
+from safetyrepro.spec.experiment import Experiment
+
+NAMED_SYSTEMS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """The systems in drawing order, with their look and printed name."""
+
+    order: tuple[str, ...]
+    names: Mapping[str, str]
+    series: Mapping[str, Series]
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The systems that have a look of their own."""
+        return self.order[:NAMED_SYSTEMS]
+
+
+def find_looks(experiment: Experiment, results: Results) -> Looks:
+    """Spec order while every system can have its own look; else those that claims name come first."""
+    ids = [model.id for model in results.models]
+    order = ids
+    if len(ids) > NAMED_SYSTEMS:
+        claimed = [
+            model
+            for claim in experiment.evidence.claims
+            if claim.assertion is not None
+            for model in claim.assertion.models
+        ]
+        order = list(dict.fromkeys([*claimed, *ids]))
+    return Looks(
+        order=tuple(order),
+        names={model.id: model.name for model in results.models},
+        series={model: series(index) for index, model in enumerate(order)},
+    )
+
+
+def configuration_words(configuration: ConfigurationInfo) -> str:
+    """A configuration in words: its levels, slowest factor first."""
+    return " · ".join(configuration.levels.values())
+
+
+def estimand_words(results: Results) -> str:
+    """The headline estimand in words."""
+    ties = "as half a win" if results.estimand == "alignment_half" else "as no win"
+    return f"A, a tie {ties}"

@@ -1,0 +1,374 @@
+"""The printed tree: everything a report template may show, and nothing else.
+
+A template sees one `ReportView`. Every number in it is text already, rounded once, with its
+denominator beside it; a statistic without a value is the word "undefined" with a numbered note that
+gives the reason. Drawings are finished SVG. HTML and PDF are printed from the same tree.
+
+`Markup` is text that is HTML already; every other text is escaped by the template.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from markupsafe import Markup
+
+Side = Literal["ahead", "behind", "open", "none"]
+"""What the joint bounds say in one configuration: reliably on the claimed side, reliably on the other,
+undecided, or no number."""
+
+Align = Literal["text", "number", "mark", "code"]
+"""How a column is set: text to the left, numbers to the right (with the same decimals, so that their
+points stand below each other), marks in the centre, digests in the monospaced face."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A drawing with the words that stand for it."""
+
+    id: str
+    """Its name in the document, unique."""
+    title: str
+    """What it shows, in a line above it."""
+    svg: Markup
+    """The drawing; its text alternative is its own `<title>`."""
+    caption: str
+    """How to read it, below it."""
+    narrow: bool = False
+    """Whether it still reads at the width of a phone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table."""
+
+    title: str
+    """What stands in it."""
+    align: Align = "text"
+    """How it is set."""
+    group: str = ""
+    """A heading over this and the neighbouring columns of the same group."""
+    is_header: bool = False
+    """Whether its cells name their row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One cell of a table."""
+
+    text: str
+    """What is printed."""
+    note: str = ""
+    """The letter of a note below the table, where there is one."""
+    is_repeat: bool = False
+    """Whether the row above says the same: it is printed fainter."""
+    mark: Markup | None = None
+    """A small drawing before the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """One row of a table."""
+
+    entries: tuple[Entry, ...]
+    """One a column."""
+    opens_group: bool = False
+    """Whether a rule is drawn above it."""
+    is_primary: bool = False
+    """Whether it belongs to the configuration declared before the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A note below a table."""
+
+    letter: str
+    """What the cells refer to it by."""
+    text: str
+    """What it says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table, ready to be set."""
+
+    id: str
+    """Its name in the document, unique."""
+    caption: str
+    """What it shows."""
+    columns: tuple[Column, ...]
+    """Its columns."""
+    rows: tuple[TableRow, ...]
+    """Its rows."""
+    notes: tuple[Note, ...] = ()
+    """Reasons for what is undefined."""
+    remark: str = ""
+    """How to read it, or which rows are left to the attachments."""
+
+    @property
+    def groups(self) -> tuple[tuple[str, int], ...]:
+        """Runs of neighbouring columns with one heading, (heading, columns); an empty heading is none."""
+        found: list[tuple[str, int]] = []
+        for column in self.columns:
+            if column.group and found and found[-1][0] == column.group:
+                found[-1] = (column.group, found[-1][1] + 1)
+            else:
+                found.append((column.group, 1))
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word and what belongs to it."""
+
+    term: str
+    """The word."""
+    text: str
+    """What belongs to it."""
+    is_code: bool = False
+    """Whether the text is a digest, a path or a command."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictView:
+    """A verdict as it is printed."""
+
+    name: str
+    """The verdict, with its margin where it has one."""
+    kind: Literal["for", "partly", "equal", "mixed", "against", "open", "absent"]
+    """Which mark and tint it has: the marks differ in shape, so that they survive grey printing."""
+    mark: Markup
+    """The mark."""
+    meaning: str
+    """What the verdict means."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimView:
+    """One claim with what became of it."""
+
+    number: int
+    """Its number in the report, from 1."""
+    id: str
+    """Its id in the spec."""
+    statement: str
+    """The claim as declared."""
+    kind: str
+    """Type and level in words, with the distance where it is not zero."""
+    verdict: VerdictView
+    """The verdict over the envelope."""
+    standing: str
+    """Whether the assertion stands over the configurations it speaks about, in words."""
+    tally: str
+    """How many configurations are on which side, in words; empty for a claim that was not checked."""
+    strip: Markup | None
+    """The configurations as a strip of marks; none for a claim that was not checked."""
+    sentences: tuple[str, ...]
+    """The wording in full."""
+    tier: str
+    """Its formality tier."""
+
+
+@dataclass(frozen=True, slots=True)
+class TierView:
+    """The formality tier and the links that decide it."""
+
+    name: str
+    """F0, F1, F2 or F3."""
+    meaning: str
+    """What the tier means."""
+    links: tuple[tuple[str, str, str], ...]
+    """(link, tier, reason), in the order of the chain."""
+    lowest: tuple[str, ...]
+    """The links that hold the tier down."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowView:
+    """From when to when the report is in force."""
+
+    collected: str
+    """Day of the oldest evidence."""
+    issued: str
+    """Day of issue: the window starts here."""
+    expires: str
+    """Day it ends."""
+    issued_at: str
+    """The moment of issue, for machines."""
+    expires_at: str
+    """The moment it ends, for machines."""
+    period: str
+    """The declared period, in words."""
+    triggers: tuple[str, ...]
+    """What ends it early."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeView:
+    """What was tested, and what was not."""
+
+    tested: tuple[Term, ...]
+    """Population, languages, tasks, conditions."""
+    excluded: tuple[str, ...]
+    """What was not tested."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignerView:
+    """Who signed."""
+
+    name: str
+    """The name in the signer's certificate."""
+    role: str
+    """The role in which they signed."""
+    fingerprint: str
+    """The fingerprint of their key, in groups of four."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """Page one: what the reader came for."""
+
+    title: str
+    question: str | None
+    answer: str
+    caveat: str | None
+    evaluator: str
+    """Who evaluated, and how they stand to the developer."""
+    level: str
+    """The level of the evidence, in words."""
+    ladder: Figure
+    """The four levels with evidence and claims."""
+    claims: tuple[ClaimView, ...]
+    tier: TierView
+    scope: ScopeView
+    window: WindowView
+    signers: tuple[SignerView, ...]
+    """Who signed; empty where the report is published without a signature."""
+    verify_command: str
+    """What to type to verify this report."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResultsView:
+    """The numbers: drawings and tables."""
+
+    rank_figure: Figure
+    estimate_figure: Figure
+    estimates: Table
+    margins: Table
+    strata_figure: Figure | None
+    strata: Table | None
+    baselines: Table
+    twins: Table | None
+    outcomes: Table
+    pairs: Table | None
+    """One row a pair of models: counts over the envelope."""
+    differences: Table | None
+    """One row a pair and configuration."""
+    identity_check: str
+    """What the identity check with swapped labels gave."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One level of a factor."""
+
+    id: str
+    is_primary: bool
+    details: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FactorView:
+    """One factor of the envelope."""
+
+    name: str
+    meaning: str
+    levels: tuple[Level, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GridCard:
+    """The envelope in full: what was varied, what was held fixed, what was not varied."""
+
+    size: str
+    """How many configurations, as a product of levels."""
+    digest: str
+    """The digest it is cited by."""
+    primary: str
+    """The configuration declared before the run."""
+    factors: tuple[FactorView, ...]
+    fixed: tuple[Term, ...]
+    not_varied: tuple[str, ...]
+    templates: tuple[Term, ...]
+    """What each template did on its own: default system prompts, end-of-turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """How something was computed, and where that comes from."""
+
+    title: str
+    text: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class FindingView:
+    """A finding, with what to do."""
+
+    code: str
+    severity: str
+    title: str
+    places: tuple[tuple[str, str], ...]
+    """(where, detail), one an occurrence."""
+    explanation: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What the numbers were made from."""
+
+    systems: Table
+    items: tuple[Term, ...]
+    digests: tuple[Term, ...]
+    rows: Table
+    software: tuple[Term, ...]
+    run: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """A file inside the report."""
+
+    name: str
+    size: str
+    digest: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReportView:
+    """The root of the tree: all that a template sees."""
+
+    id: str
+    """The report's id."""
+    language: str
+    """The language of the document, a BCP 47 tag."""
+    generator: str
+    """The program and version that made the report."""
+    cover: Cover
+    results: ResultsView
+    grid: GridCard
+    evaluator: tuple[Term, ...]
+    methods: tuple[Method, ...]
+    provenance: Provenance
+    findings: tuple[FindingView, ...]
+    non_claims: tuple[str, ...]
+    attachments: tuple[Attached, ...]
+    """The files inside the document; empty where none are."""
+    verdict_key: tuple[VerdictView, ...]
+    """Every verdict that occurs, with its meaning."""
