@@ -32,6 +32,9 @@ from safetyrepro.stats.rank_agreement import (
 from safetyrepro.stats.ranking import top_k_membership
 from safetyrepro.stats.undefined import Undefined
 
+SWAP_BLOCKS = 256
+"""At most this many blocks of clusters get labels of their own in a label-swap test."""
+
 
 @dataclass(frozen=True, slots=True)
 class SplitHalfAgreement:
@@ -148,13 +151,14 @@ def label_swap_test(
     clusters: NDArray[np.int64],
     *,
     rng: np.random.Generator,
-    swaps: int = 199,
+    swaps: int = 499,
 ) -> LabelSwap | Undefined:
     """A randomisation test of "which configuration it was does not matter for comparing models".
 
     Within each cluster the labels of the configurations are dealt anew, for all models at once. What a
     configuration adds to every model's score of an item alike drops out: that is no interaction. Exact
-    if differences between models are exchangeable between configurations.
+    if differences between models are exchangeable between configurations. Above 256 clusters, random
+    blocks of clusters are dealt together, which is as exact and nearly as powerful, and much faster.
 
     Only items with a score in every cell are used. Undefined without any, with fewer than 2 models or
     configurations, or fewer than 5 such clusters.
@@ -175,16 +179,16 @@ def label_swap_test(
         return Undefined("an interaction needs at least 2 models and 2 configurations")
     if data.clusters < 5:
         return Undefined(f"swapping needs at least 5 complete clusters; there are {data.clusters}")
-    sums = data.sum_by_cluster(data.values)
-    sums = np.ascontiguousarray(np.moveaxis(sums, 1, 2))  # (M, K, C)
+    sums = _swap_blocks(data, rng)
+    rows = np.arange(sums.shape[0])[:, None]
     correlated = models >= MIN_MODELS
     statistics, taus = np.empty(swaps + 1), np.full(swaps + 1, np.nan)
     for swap in range(swaps + 1):
         dealt = sums
         if swap:
-            labels = np.argsort(rng.random((data.clusters, configurations)), axis=1)
-            dealt = np.take_along_axis(sums, labels[None, :, :], axis=2)
-        means = dealt.sum(axis=1) / data.items
+            labels = np.argsort(rng.random((sums.shape[0], configurations)), axis=1)
+            dealt = sums[rows, labels]
+        means = dealt.sum(axis=0).T / data.items
         statistics[swap] = np.square(_interaction(means)).mean()
         if correlated:
             taus[swap] = known_mean(off_diagonal(tau_between(means, means)))
@@ -259,6 +263,16 @@ class _SplitMean:
         between = self.symmetric()
         same = np.diag(between)
         return SplitHalfAgreement(between=between, floor=(same[:, None] + same[None, :]) / 2)
+
+
+def _swap_blocks(data: ClusteredScores, rng: np.random.Generator) -> NDArray[np.float64]:
+    """(B, C, M) sums over each cluster, or over each of at most 256 random blocks of clusters."""
+    sums = data.sum_by_cluster(data.values)
+    if data.clusters > SWAP_BLOCKS:
+        sums = sums[:, :, rng.permutation(data.clusters)]
+        starts = np.arange(SWAP_BLOCKS) * data.clusters // SWAP_BLOCKS
+        sums = np.add.reduceat(sums, starts, axis=2)
+    return np.ascontiguousarray(sums.transpose(2, 1, 0))
 
 
 def _halves(
