@@ -88,6 +88,36 @@ KINDS: dict[str, FindingKind] = _register(
         "Declare a system prompt as a level of the `system` factor if the inserted one is unwanted.",
     ),
     FindingKind(
+        "SR106",
+        "note",
+        "template changes whitespace",
+        "The chat template trims or rewrites whitespace of a prompt or an answer; what it wrote was scored.",
+        "Trim the items' texts, or compare under the plain template too.",
+    ),
+    FindingKind(
+        "SR107",
+        "note",
+        "template puts text before the answer",
+        "Between its generation prompt and an answer the chat template writes text of its own (such as a "
+        "closed reasoning block); it was part of the context and not scored.",
+        "Nothing to do if the deployed system does the same.",
+    ),
+    FindingKind(
+        "SR108",
+        "warning",
+        "answer beyond the context",
+        "The sequence is longer than the model's context, so the answer has no score; its outcome is `limit`.",
+        "Use shorter items, a model with a longer context, or `scorer.truncation: per_answer`.",
+    ),
+    FindingKind(
+        "SR109",
+        "warning",
+        "score not finite",
+        "The model gave a probability that is not a number (an overflow of its precision); the outcome is "
+        "`error`, and no number enters an estimate.",
+        "Use float32 or bfloat16 for this model.",
+    ),
+    FindingKind(
         "SR201",
         "warning",
         "claim above its evidence",

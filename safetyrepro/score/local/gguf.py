@@ -1,0 +1,36 @@
+"""A GGUF file to a model folder: weights dequantised to float32, tokenizer and chat template beside them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers.utils import logging as transformers_logging
+
+from safetyrepro.errors import InputError
+
+
+def convert_gguf(file: Path, folder: Path) -> None:
+    """Writes `file`'s model to `folder` as safetensors in float32 (bfloat16 would alter its weights).
+
+    transformers refuses to save a model that it loaded from GGUF, so the state is copied into a fresh one.
+
+    Raises:
+        InputError: not a GGUF file, or of a family that transformers cannot read.
+    """
+    bars = transformers_logging.is_progress_bar_enabled()
+    transformers_logging.disable_progress_bar()
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
+        loaded = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32)
+        config = AutoConfig.from_pretrained(file.parent, gguf_file=file.name)
+        fresh = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+        fresh.load_state_dict(loaded.state_dict())
+        fresh.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+    except (ValueError, KeyError, RuntimeError, NotImplementedError) as error:
+        raise InputError(f"{file}: must be a GGUF model that transformers can read; {error}") from error
+    finally:
+        if bars:
+            transformers_logging.enable_progress_bar()

@@ -1,0 +1,85 @@
+"""From a declared source to a loaded, rounded model with its digests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedConfig, PreTrainedModel
+
+from safetyrepro.errors import InputError
+from safetyrepro.score.cost import ModelShape
+from safetyrepro.score.local.device import choose_device
+from safetyrepro.score.local.files import find_files
+from safetyrepro.score.local.model import LocalBackend
+from safetyrepro.score.local.rounding import round_model
+from safetyrepro.score.local.shape import shape_of
+from safetyrepro.score.local.tokens import LocalTokenizer, load_folder_tokenizer
+from safetyrepro.spec.experiment import Device
+from safetyrepro.spec.models import Dtype, ModelSource, WeightRounding
+
+_DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+def load_local_backend(
+    source: ModelSource,
+    *,
+    dtype: Dtype,
+    rounding: WeightRounding | None,
+    device: Device,
+    base_dir: Path,
+    cache_dir: Path | None,
+) -> LocalBackend:
+    """The loaded model; see `score.local.load_backend`."""
+    files = find_files(source, base_dir=base_dir, cache_dir=cache_dir)
+    tokenizer = load_folder_tokenizer(files.folder)
+    chosen = choose_device(device)
+    model = _load_model(files.folder, dtype=dtype, attention=device.attention)
+    if rounding is not None:
+        round_model(model, rounding)
+    return LocalBackend(
+        model.to(chosen),
+        tokenizer,
+        weights_digest=files.digest,
+        dtype=dtype,
+        rounding=rounding,
+        compiled=device.compile,
+    )
+
+
+def load_local_tokenizer(source: ModelSource, *, base_dir: Path, cache_dir: Path | None) -> LocalTokenizer:
+    """The tokenizer alone; see `score.local.load_tokenizer`."""
+    return load_folder_tokenizer(find_files(source, base_dir=base_dir, cache_dir=cache_dir).folder)
+
+
+def load_local_shape(source: ModelSource, *, base_dir: Path, cache_dir: Path | None) -> ModelShape:
+    """The sizes alone; see `score.local.load_shape`."""
+    folder = find_files(source, base_dir=base_dir, cache_dir=cache_dir).folder
+    config = _load_config(folder)
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(config)
+    return shape_of(model)
+
+
+def _load_config(folder: Path) -> PreTrainedConfig:
+    try:
+        return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(f"{folder}: must hold a configuration that transformers knows; {error}") from error
+
+
+def _load_model(folder: Path, *, dtype: Dtype, attention: str) -> PreTrainedModel:
+    chosen = None if attention == "auto" else attention
+    try:
+        return AutoModelForCausalLM.from_pretrained(
+            folder,
+            dtype=_DTYPES[dtype],
+            attn_implementation=chosen,
+            local_files_only=True,
+            trust_remote_code=False,
+            use_safetensors=True,
+        )
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise InputError(
+            f"{folder}: must be a causal language model that transformers can load; {error}"
+        ) from error
