@@ -1,4 +1,4 @@
-"""What a scoring backend is: a tokenizer, a forward pass, and the digests of everything that decides a score.
+"""What a scoring backend is: a tokenizer, a forward pass, and the digests of all that decides a score.
 
 Nothing here imports torch; `score.local` is the one implementation that does, and tests bring a tiny
 deterministic one.
@@ -62,7 +62,7 @@ class Identity:
             "attention": self.attention,
             "compiled": self.compiled,
             "context_tokens": self.context_tokens,
-            "versions": {name: version for name, version in self.versions},
+            "versions": dict(self.versions),
             "scoring": SCORING_VERSION,
         }
 
@@ -118,7 +118,7 @@ class Tokenizer(Protocol):
         """
 
     def reference_ids(self, turns: Sequence[Turn], *, generation_prompt: bool) -> tuple[int, ...]:
-        """The conversation's tokens as the tokenizer's own library makes them: what `encode(chat())` must equal.
+        """The conversation's tokens as the tokenizer's library has them: `encode(chat())` must equal it.
 
         Raises: as `chat`.
         """

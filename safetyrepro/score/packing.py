@@ -87,10 +87,7 @@ def build_trie(sequences: Sequence[tuple[tuple[int, ...], int]]) -> Trie:
     scored: list[list[int]] = []
     for number, (ids, start) in enumerate(sequences):
         if not 1 <= start < len(ids):
-            raise ValueError(
-                f"sequences.{number}: start must be from 1 to {len(ids) - 1} so that a token is scored after "
-                f"another; got {start}"
-            )
+            raise ValueError(f"sequences.{number}: start must be from 1 to {len(ids) - 1}; got {start}")
         path: list[int] = []
         node, level = -1, roots
         for token in ids:

@@ -119,8 +119,8 @@ class Renderer:
         template writes after it (a newline, often) never is.
 
         Raises:
-            InputError: the template refuses the conversation or rewrites the answer, the answer is empty, or
-                there is no token before it.
+            InputError: the template refuses the conversation or rewrites the answer, the answer is empty,
+                or there is no token before it.
         """
         if answer == "":
             raise InputError(must_be(where, "answer must not be empty", answer))
@@ -160,8 +160,8 @@ class Renderer:
             case "bos":
                 if self._tokenizer.bos_id is None:
                     raise InputError(
-                        "scorer.context: must be a text, because the tokenizer has no beginning-of-sequence "
-                        "token; got bos"
+                        "scorer.context: must be a text for a tokenizer without beginning-of-sequence; "
+                        "got bos"
                     )
                 ids = (self._tokenizer.bos_id, *conditional.ids[conditional.start :])
                 return replace(conditional, ids=ids, start=1)
@@ -193,7 +193,7 @@ class Renderer:
         return tuple(turns)
 
     def _chat_slot(self, prompt: str, where: str) -> _Slot:
-        """The text around any answer to `prompt`, from two probe answers; kept for the pair's other answer."""
+        """The text around any answer to `prompt`, from two probes; kept for the pair's other answer."""
         if self._last is None or self._last[0] != prompt:
             texts = [
                 self._tokenizer.chat(self._turns(prompt, probe), generation_prompt=False)
@@ -202,8 +202,8 @@ class Renderer:
             slot = _common(texts[0], texts[1])
             if slot is None:
                 raise InputError(
-                    f"{where}: the chat template must write an answer once, as it is; it wrote the answers '0' "
-                    "and '1' in ways that differ in more than the answer"
+                    f"{where}: the chat template must write an answer once, as it is; its texts of "
+                    "the answers '0' and '1' differ in more than the answer"
                 )
             self._last = (prompt, slot)
         return self._last[1]
@@ -270,7 +270,7 @@ def _shown_answer(text: str, *, slot: _Slot, answer: str, where: str) -> str:
 
 
 def _end_of_turn(encoded: Encoded, *, begin: int, after: str) -> int:
-    """The character where the end of turn ends: behind its first control token, or its last visible character."""
+    """Where the end of turn ends: behind its first control token, or else its last visible character."""
     for special, start, end in zip(encoded.special, encoded.starts, encoded.ends, strict=True):
         if special and start >= begin:
             return end

@@ -35,7 +35,7 @@ _Scores = Sequence[NDArray[np.float64]]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One comparison: largest difference in nats a token, sign flips among answer pairs, and whether it held.
+    """One comparison: largest difference in nats a token, sign flips among answer pairs, whether it held.
 
     A check of token ids has no difference in nats (None): it holds or not.
     """
@@ -86,7 +86,7 @@ def self_check(backend: Backend, *, token_budget: int | None = None) -> SelfChec
     )
     ids = _id_checks(backend.tokenizer)
     path: ForwardPath = "packed" if all(check.held for check in packed) else "plain"
-    found = ()
+    found: tuple[Finding, ...] = ()
     if path == "plain":
         worst = max(check.largest_nats or 0.0 for check in packed)
         found = (

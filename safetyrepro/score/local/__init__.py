@@ -28,7 +28,7 @@ def load_backend(
     base_dir: Path,
     cache_dir: Path | None = None,
 ) -> LocalBackend:
-    """The model, loaded, rounded and ready to score; load it once for all passes that share these arguments.
+    """The model, loaded, rounded and ready to score; one load serves all passes with these arguments.
 
     Args:
         base_dir: what relative paths of a `path` source are relative to (the spec's folder).
@@ -36,7 +36,7 @@ def load_backend(
 
     Raises:
         MissingExtraError: torch or transformers is not installed.
-        InputError: no such model, a digest that differs, a dtype or a rounding it cannot have, no such device.
+        InputError: no such model, another digest, a rounding it cannot have, no such device.
         StorageError: the cache cannot be written.
     """
     _require_extra()

@@ -31,5 +31,5 @@ def device_class(device: torch.device) -> str:
 
 
 def default_token_budget(device: torch.device) -> int:
-    """Tokens a pack when the spec does not say: small on a CPU, where wide attention costs more than it saves."""
+    """Tokens a pack when the spec does not say; small on a CPU, where wide attention costs more."""
     return 8192 if device.type == "cuda" else 512

@@ -92,7 +92,7 @@ def _hub_place(source: HubModel) -> Path:
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise InputError(
-            f"model {source.repo}: must be in the local hub cache or reachable at revision {source.revision}; {reason}"
+            f"model {source.repo}: must be reachable (or cached) at revision {source.revision}; {reason}"
         ) from error
 
 
@@ -139,7 +139,7 @@ def _write_folder(target: Path, *, write: Callable[[Path], None]) -> None:
                 raise
     except OSError as error:
         raise StorageError(
-            f"{target}: model must be stored in the cache; {error} (set SAFETYREPRO_CACHE to another folder)"
+            f"{target}: cache must take the model; {error} (set SAFETYREPRO_CACHE to another folder)"
         ) from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)

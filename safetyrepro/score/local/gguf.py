@@ -1,4 +1,4 @@
-"""A GGUF file to a model folder: weights dequantised to float32, tokenizer and chat template beside them."""
+"""A GGUF file to a model folder: weights dequantised to float32, tokenizer and template beside them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 from safetyrepro.errors import InputError
+from safetyrepro.score.local.shape import fresh_model
 
 
 def convert_gguf(file: Path, folder: Path) -> None:
@@ -20,12 +21,12 @@ def convert_gguf(file: Path, folder: Path) -> None:
         InputError: not a GGUF file, or of a family that transformers cannot read.
     """
     bars = transformers_logging.is_progress_bar_enabled()
-    transformers_logging.disable_progress_bar()
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
         loaded = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32)
         config = AutoConfig.from_pretrained(file.parent, gguf_file=file.name)
-        fresh = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+        fresh = fresh_model(config)
         fresh.load_state_dict(loaded.state_dict())
         fresh.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
@@ -33,4 +34,4 @@ def convert_gguf(file: Path, folder: Path) -> None:
         raise InputError(f"{file}: must be a GGUF model that transformers can read; {error}") from error
     finally:
         if bars:
-            transformers_logging.enable_progress_bar()
+            transformers_logging.enable_progress_bar()  # type: ignore[no-untyped-call]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import torch
+from torch import nn
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedConfig, PreTrainedModel
 
 from safetyrepro.errors import InputError
@@ -13,7 +15,7 @@ from safetyrepro.score.local.device import choose_device
 from safetyrepro.score.local.files import find_files
 from safetyrepro.score.local.model import LocalBackend
 from safetyrepro.score.local.rounding import round_model
-from safetyrepro.score.local.shape import shape_of
+from safetyrepro.score.local.shape import fresh_model, shape_of
 from safetyrepro.score.local.tokens import LocalTokenizer, load_folder_tokenizer
 from safetyrepro.spec.experiment import Device
 from safetyrepro.spec.models import Dtype, ModelSource, WeightRounding
@@ -37,8 +39,9 @@ def load_local_backend(
     model = _load_model(files.folder, dtype=dtype, attention=device.attention)
     if rounding is not None:
         round_model(model, rounding)
+    nn.Module.to(model, chosen)
     return LocalBackend(
-        model.to(chosen),
+        model,
         tokenizer,
         weights_digest=files.digest,
         dtype=dtype,
@@ -57,15 +60,16 @@ def load_local_shape(source: ModelSource, *, base_dir: Path, cache_dir: Path | N
     folder = find_files(source, base_dir=base_dir, cache_dir=cache_dir).folder
     config = _load_config(folder)
     with torch.device("meta"):
-        model = AutoModelForCausalLM.from_config(config)
+        model = fresh_model(config)
     return shape_of(model)
 
 
 def _load_config(folder: Path) -> PreTrainedConfig:
     try:
-        return AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError, KeyError) as error:
         raise InputError(f"{folder}: must hold a configuration that transformers knows; {error}") from error
+    return cast(PreTrainedConfig, config)
 
 
 def _load_model(folder: Path, *, dtype: Dtype, attention: str) -> PreTrainedModel:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 
@@ -14,10 +14,11 @@ import transformers
 from numpy.typing import NDArray
 from torch import nn
 from transformers import DynamicCache, PreTrainedModel
+from transformers.cache_utils import DynamicLayer
 
 from safetyrepro.score.backend import Identity, OutOfMemory
 from safetyrepro.score.local.device import default_token_budget, device_class
-from safetyrepro.score.local.shape import context_tokens_of
+from safetyrepro.score.local.shape import context_tokens_of, output_head
 from safetyrepro.score.local.tokens import LocalTokenizer
 from safetyrepro.score.packing import Schedule, Step, Trie
 from safetyrepro.spec.models import Dtype, WeightRounding
@@ -38,14 +39,14 @@ class LocalBackend:
         rounding: WeightRounding | None,
         compiled: bool = False,
     ) -> None:
-        self.model = model.eval()
+        self.model = model
+        nn.Module.eval(model)
         self._tokenizer = tokenizer
         self._config = model.config.get_text_config()
         self._device = next(model.parameters()).device
         self._takes_logits_to_keep = "logits_to_keep" in inspect.signature(model.forward).parameters
-        self._trunk: Callable[..., transformers.utils.ModelOutput] = model.base_model
-        if compiled:
-            self._trunk = torch.compile(model.base_model, dynamic=True)
+        trunk: nn.Module = model.base_model
+        self._trunk = torch.compile(trunk, dynamic=True) if compiled else trunk
         self._head = self._find_head()
         self._identity = Identity(
             weights=weights_digest,
@@ -132,7 +133,7 @@ class LocalBackend:
     def _forward(
         self, trie: Trie, step: Step, cache: DynamicCache | None, *, keep: bool
     ) -> tuple[torch.Tensor, DynamicCache | None]:
-        """What the head makes logits of, one row a scored node, and the cache that now holds past and step."""
+        """What the head makes logits of, one row a scored node, and the cache with past and step."""
         if len(step.past) == 0:
             cache = DynamicCache() if keep else None
         here = np.arange(step.start, step.stop)
@@ -196,8 +197,8 @@ class LocalBackend:
 
         None where the family scales or caps its logits afterwards: there the model's own tail is used.
         """
-        head = self.model.get_output_embeddings()
-        return head if isinstance(head, nn.Module) and self._head_agrees(head) else None
+        head = output_head(self.model)
+        return head if head is not None and self._head_agrees(head) else None
 
     @torch.inference_mode()
     def _head_agrees(self, head: nn.Module) -> bool:
@@ -231,6 +232,8 @@ def _positions_in(wanted: NDArray[np.int64], step: Step) -> NDArray[np.int64]:
 def _keep_past(cache: DynamicCache, positions: NDArray[np.int64]) -> None:
     """Cuts the cache down to the trunk that the next step hangs on."""
     for layer in cache.layers:
+        if not isinstance(layer, DynamicLayer) or layer.keys is None or layer.values is None:
+            raise TypeError(f"{type(layer).__name__} is no trunk that can be cut")
         index = torch.from_numpy(positions).to(layer.keys.device)
         layer.keys = layer.keys.index_select(-2, index)
         layer.values = layer.values.index_select(-2, index)

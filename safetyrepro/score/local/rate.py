@@ -15,7 +15,7 @@ _ENOUGH_S = 0.3
 
 
 def measure_matrix_rate(device: Device, *, width: int, rows: int, dtype: Dtype) -> float:
-    """Floating-point operations a second of a (rows, width) x (width, 4 width) product, the best of several."""
+    """Floating-point operations a second of a (rows, width) x (width, 4 width) product, best of a few."""
     chosen = choose_device(device)
     left = torch.randn(rows, width, device=chosen).to(_DTYPES[dtype])
     right = torch.randn(width, 4 * width, device=chosen).to(_DTYPES[dtype])

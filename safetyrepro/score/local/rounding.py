@@ -8,11 +8,12 @@ from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
 from safetyrepro.errors import InputError
+from safetyrepro.score.local.shape import output_head
 from safetyrepro.spec.models import WeightRounding
 
 
 def round_weights(weight: torch.Tensor, rounding: WeightRounding) -> torch.Tensor:
-    """`weight` (out, in) with every group of `rounding.group` inputs on a grid of 2^bits levels, asymmetric.
+    """`weight` (out, in) with every group of `rounding.group` inputs on an asymmetric grid of 2^bits steps.
 
     A group's grid runs from its least to its greatest weight, zero included, with an integer zero point; a
     group of zeros stays zero. Computed in float32 and returned in the weight's own dtype.
@@ -26,7 +27,8 @@ def round_weights(weight: torch.Tensor, rounding: WeightRounding) -> torch.Tenso
     safe = torch.where(scale > 0, scale, torch.ones_like(scale))
     zero = torch.round(-low / safe)
     levels = (torch.round(groups / safe) + zero).clamp(0, top)
-    return ((levels - zero) * scale).reshape(rows, width).to(weight.dtype)
+    rounded: torch.Tensor = (levels - zero) * scale
+    return rounded.reshape(rows, width).to(weight.dtype)
 
 
 def round_model(model: PreTrainedModel, rounding: WeightRounding) -> None:
@@ -36,7 +38,7 @@ def round_model(model: PreTrainedModel, rounding: WeightRounding) -> None:
         InputError: groups that do not divide a layer's input width, or weights outside linear layers that
             the rounding would miss (experts held in one tensor).
     """
-    head = model.get_output_embeddings()
+    head = output_head(model)
     layers = [
         (name, module)
         for name, module in model.named_modules()
@@ -47,13 +49,13 @@ def round_model(model: PreTrainedModel, rounding: WeightRounding) -> None:
     ]
     if stacked:
         raise InputError(
-            f"weights: must be in linear layers to be rounded; {stacked[0]} holds several matrices in one tensor"
+            f"weights: must be in linear layers to be rounded; {stacked[0]} holds several matrices"
         )
     for name, module in layers:
         width = module.weight.shape[0] if isinstance(module, Conv1D) else module.weight.shape[1]
         if width % rounding.group:
             raise InputError(
-                f"weights.group: must divide the input width of every linear layer; got {rounding.group}, and "
+                f"weights.group: must divide every linear layer's input width; got {rounding.group}, and "
                 f"{name} has {width}"
             )
     with torch.no_grad():

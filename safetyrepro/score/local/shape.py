@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from transformers import PreTrainedConfig, PreTrainedModel
+from typing import cast
+
+import torch
+from torch import nn
+from transformers import AutoModelForCausalLM, PreTrainedConfig, PreTrainedModel
 
 from safetyrepro.score.cost import ModelShape
 
@@ -16,8 +20,8 @@ def shape_of(model: PreTrainedModel) -> ModelShape:
     width = int(config.hidden_size)
     key_heads = int(getattr(config, "num_key_value_heads", None) or heads)
     head_width = int(getattr(config, "head_dim", None) or width // heads)
-    embedding = model.get_input_embeddings().weight
-    head = model.get_output_embeddings()
+    embedding = model.get_input_embeddings().get_parameter("weight")
+    head = output_head(model)
     total = sum(parameter.numel() for parameter in model.parameters())
     tied = head is None or bool(getattr(config, "tie_word_embeddings", False))
     return ModelShape(
@@ -29,6 +33,18 @@ def shape_of(model: PreTrainedModel) -> ModelShape:
         key_value_width=key_heads * head_width,
         context_tokens=context_tokens_of(config),
     )
+
+
+def output_head(model: PreTrainedModel) -> nn.Module | None:
+    """The layer from states to logits, where the family has one."""
+    head = model.get_output_embeddings()  # type: ignore[no-untyped-call]
+    return head if isinstance(head, nn.Module) else None
+
+
+def fresh_model(config: PreTrainedConfig) -> PreTrainedModel:
+    """A causal language model of this configuration in float32, its weights not yet set."""
+    model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)  # type: ignore[no-untyped-call]
+    return cast(PreTrainedModel, model)
 
 
 def context_tokens_of(config: PreTrainedConfig) -> int:

@@ -16,8 +16,8 @@ from safetyrepro.errors import InputError
 from safetyrepro.score.backend import Encoded, Turn
 
 TEMPLATE_DAY = dt.date(2024, 7, 26)
-"""The day that templates with a clock in them (Llama 3's) are told, so that the same items give the same tokens
-on any day; it is what Llama 3.1's template says when it has no clock."""
+"""The day that templates with a clock in them (Llama 3's) are told, so that the same items give the same
+tokens on any day; it is what Llama 3.1's template says when it has no clock."""
 
 
 def load_folder_tokenizer(folder: Path) -> LocalTokenizer:
@@ -87,7 +87,7 @@ class LocalTokenizer:
     def _apply(self, turns: Sequence[Turn], *, generation_prompt: bool, tokenize: bool):  # type: ignore[no-untyped-def]
         if self._tokenizer.chat_template is None:
             raise InputError(
-                "factors: template must be plain for this model, whose tokenizer has no chat template; got chat"
+                "factors: template must be plain for a tokenizer without a chat template; got chat"
             )
         try:
             return self._tokenizer.apply_chat_template(
