@@ -34,9 +34,14 @@ class Command:
 _SPEC, _RUN, _REPORT = "Write a spec", "Run it", "Report and verify"
 
 COMMANDS: tuple[Command, ...] = (
+    Command("init", "Write a commented spec file to start from.", _SPEC),
     Command("validate", "Check the form of spec files: every error at once, with its place.", _SPEC),
-    Command("plan", "Count what a run will cost: passes, tokens, time, memory.", _RUN),
-    Command("run", "Score what is missing, analyse, and leave a bundle; resumes after a stop.", _RUN),
+    Command(
+        "plan",
+        "Count what a run will cost: cells, passes, tokens, about how long, how much memory. Runs nothing.",
+        _RUN,
+    ),
+    Command("run", "Run a spec: score what is missing, analyse, and leave a bundle.", _RUN),
     Command("schema", "Write the JSON Schemas that editors complete spec files with.", _SPEC),
 )
 
