@@ -65,7 +65,7 @@ def differences_table(results: Results, looks: Looks) -> Table | None:
         return None
     notes = NoteBook()
     digits = fraction_digits(results.items.clusters)
-    words = {one.id: configuration_words(one) for one in results.configurations}
+    words = {one.id: configuration_words(one, looks.factors) for one in results.configurations}
     rows: list[TableRow] = []
     for contrast in _ordered(results, looks):
         pair = f"{looks.names[contrast.first]} − {_second(contrast, looks)}"
@@ -73,14 +73,13 @@ def differences_table(results: Results, looks: Looks) -> Table | None:
             rows.append(
                 TableRow(
                     entries=(
-                        Entry(pair, is_repeat=index > 0),
                         Entry(words[difference.configuration]),
                         *quantity_entries(difference.difference, notes=notes, digits=digits),
                         *_joint_entries(difference, digits=digits),
                         _side_entry(difference),
                         Entry(count(difference.difference.n)),
                     ),
-                    opens_group=index == 0,
+                    heading=pair if index == 0 else "",
                     is_primary=difference.configuration == results.primary.id,
                 )
             )
@@ -89,12 +88,11 @@ def differences_table(results: Results, looks: Looks) -> Table | None:
         id="differences",
         caption="Difference in alignment, by pair and configuration",
         columns=(
-            Column("pair", is_header=True),
-            Column(" · ".join(results.configurations[0].levels), is_header=True),
+            Column(" · ".join(looks.factors), is_header=True),
             *interval_columns("difference, own interval", value="diff."),
             Column("low", align="number", group="joint interval"),
             Column("high", align="number", group="joint interval"),
-            Column("first is"),
+            Column("first is", align="mark"),
             Column("n", align="number"),
         ),
         rows=printed,
@@ -135,8 +133,8 @@ def _pair_row(contrast: Contrast, *, looks: Looks, digits: int) -> TableRow:
         count(contrast.k_ahead),
         count(contrast.k_behind),
         count(contrast.n),
-        fraction(contrast.disagreement_low),
-        fraction(contrast.disagreement_high),
+        "–" if contrast.disagreement_low is None else fraction(contrast.disagreement_low),
+        "–" if contrast.disagreement_high is None else fraction(contrast.disagreement_high),
         "–" if gap is None else fraction(gap, digits=digits),
         "–" if p_value is None else "< .001" if p_value < 0.001 else fraction(p_value, digits=3),
     )

@@ -15,7 +15,7 @@ from safetyrepro.report.figures.whiskers import (
     chart_height,
     whisker_chart,
 )
-from safetyrepro.report.looks import Looks, estimand_words
+from safetyrepro.report.looks import Looks, configuration_levels, estimand_words
 from safetyrepro.report.notation import listed, plural
 from safetyrepro.report.tree import Figure
 
@@ -25,12 +25,11 @@ _PLAIN = series(0)
 
 def rank_figure(results: Results, looks: Looks) -> Figure:
     """The rank of every system under every configuration."""
-    names = tuple(results.configurations[0].levels)
     by_configuration = {ranking.configuration: ranking.ranks for ranking in results.rankings}
     grid = RankGrid(
         names=tuple(looks.names[model] for model in looks.order),
-        factors=names,
-        levels=tuple(tuple(one.levels.values()) for one in results.configurations),
+        factors=looks.factors,
+        levels=tuple(configuration_levels(one, looks.factors) for one in results.configurations),
         ranks=tuple(
             tuple(by_configuration.get(one.id, {}).get(model) for one in results.configurations)
             for model in looks.order
@@ -102,13 +101,13 @@ def _every_cell(results: Results, looks: Looks) -> Figure:
         cells = [results.cell(model, configuration.id) for model in looks.order]
         blocks.append(
             Block(
-                labels=tuple(configuration.levels.values()),
+                labels=configuration_levels(configuration, looks.factors),
                 lanes=tuple(_whisker(cell.headline, looks.series[cell.model]) for cell in cells),
                 baselines=_baselines(cells),
                 is_primary=configuration.primary,
             )
         )
-    heads = tuple(results.configurations[0].levels)
+    heads = looks.factors
     return Figure(
         id="estimates-drawing",
         title="Estimates with intervals, by configuration and system",

@@ -51,7 +51,7 @@ def grid_card(experiment: Experiment, *, results: Results, manifest: Manifest) -
     return GridCard(
         size=f"{plural(total, 'configuration')} ({sizes})" if len(experiment.factors) > 1 else str(total),
         digest=results.envelope_digest,
-        primary=configuration_words(results.primary),
+        primary=configuration_words(results.primary, [factor.kind for factor in experiment.factors]),
         factors=tuple(_factor(factor, experiment) for factor in experiment.factors),
         fixed=tuple(_fixed(experiment, manifest)),
         not_varied=tuple(_not_varied(experiment)),
@@ -126,7 +126,7 @@ def _fixed(experiment: Experiment, manifest: Manifest) -> Iterator[Term]:
     if "weights" not in declared:
         yield Term("weight treatment", "what makes each system what it is (see the systems)")
     yield Term("scaffold", f"{experiment.scaffold.id}, {short_digest(manifest.scaffold_digest)}")
-    yield Term("token across prompt and answer", _BOUNDARY[experiment.scorer.boundary])
+    yield Term("token over the join", _BOUNDARY[experiment.scorer.boundary])
     yield Term("too long for the context", _TRUNCATION[experiment.scorer.truncation])
     context = experiment.scorer.context
     if isinstance(context, BosContext):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from safetyrepro.data.results import ConfigurationInfo, Results
@@ -19,6 +19,8 @@ class Looks:
     order: tuple[str, ...]
     names: Mapping[str, str]
     series: Mapping[str, Series]
+    factors: tuple[str, ...]
+    """The factors in the spec's order; a stored configuration has forgotten it."""
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -42,12 +44,18 @@ def find_looks(experiment: Experiment, results: Results) -> Looks:
         order=tuple(order),
         names={model.id: model.name for model in results.models},
         series={model: series(index) for index, model in enumerate(order)},
+        factors=tuple(factor.kind for factor in experiment.factors),
     )
 
 
-def configuration_words(configuration: ConfigurationInfo) -> str:
+def configuration_levels(configuration: ConfigurationInfo, factors: Sequence[str]) -> tuple[str, ...]:
+    """A configuration's levels, in the order of the factors."""
+    return tuple(configuration.levels[factor] for factor in factors)
+
+
+def configuration_words(configuration: ConfigurationInfo, factors: Sequence[str]) -> str:
     """A configuration in words: its levels, slowest factor first."""
-    return " · ".join(configuration.levels.values())
+    return " · ".join(configuration_levels(configuration, factors))
 
 
 def estimand_words(results: Results) -> str:

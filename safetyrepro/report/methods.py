@@ -11,8 +11,8 @@ from safetyrepro.report.tree import Method
 from safetyrepro.spec.experiment import Experiment
 
 _ALIGNMENT = "Pairwise Reference Alignment, arXiv 2605.30758"
-_RANKS = "SafetyRepro, arXiv 2605.25492; decisions by bounds are this project's"
-_PROJECT = "this project's measurement decisions, derived or simulated there"
+_RANKS = "SafetyRepro, arXiv 2605.25492; safetyrepro, measurement decisions"
+_PROJECT = "safetyrepro, measurement decisions"
 
 
 def methods_view(experiment: Experiment, results: Results) -> tuple[Method, ...]:
@@ -36,7 +36,7 @@ def _methods(experiment: Experiment, results: Results) -> Iterator[Method]:
         _ALIGNMENT,
     )
     yield Method(
-        "Intervals of single estimates",
+        "Intervals",
         f"At confidence {level}. Headline: BCa bootstrap; half credit: percentile bootstrap; both with "
         f"{count(results.resamples)} resamples of whole {grouped}. The Hoeffding radius needs no "
         "distribution: √(ln(2/δ) / 2K), widened where clusters differ in size.",

@@ -53,9 +53,9 @@ def cell_rows(results: Results) -> list[Cell]:
     return sorted(results.cells, key=lambda cell: place[cell.configuration])
 
 
-def cell_heads(results: Results) -> tuple[Column, Column]:
+def cell_heads(looks: Looks) -> tuple[Column, Column]:
     """The two columns that name a cell."""
-    factors = " · ".join(results.configurations[0].levels)
+    factors = " · ".join(looks.factors)
     return Column(factors, is_header=True), Column("system", is_header=True)
 
 
@@ -67,7 +67,7 @@ def cell_row(
     configuration = next(one for one in results.configurations if one.id == cell.configuration)
     return TableRow(
         entries=(
-            Entry(configuration_words(configuration), is_repeat=same),
+            Entry(configuration_words(configuration, looks.factors), is_repeat=same),
             Entry(looks.names[cell.model]),
             *entries,
         ),
@@ -119,7 +119,7 @@ def estimates_table(results: Results, looks: Looks) -> Table:
         id="estimates",
         caption="Pairwise reference alignment of every cell",
         columns=(
-            *cell_heads(results),
+            *cell_heads(looks),
             *interval_columns(estimand_words(results), value="A"),
             *interval_columns(second, value="A"),
             Column("±", align=_NUMBER, group="Hoeffding"),
@@ -150,7 +150,7 @@ def margins_table(results: Results, looks: Looks) -> Table:
         id="margins",
         caption="Mean margin: score of the chosen answer minus score of the rejected one",
         columns=(
-            *cell_heads(results),
+            *cell_heads(looks),
             *interval_columns("margin", value="mean"),
             Column("unit"),
             Column("n", align=_NUMBER),
@@ -244,7 +244,7 @@ def baselines_table(results: Results, looks: Looks) -> Table:
         id="baselines",
         caption="Null baselines: what the same estimand gives to scores that do not read the prompt",
         columns=(
-            *cell_heads(results),
+            *cell_heads(looks),
             *interval_columns("longer answer wins", value="A"),
             *interval_columns("shorter answer wins", value="A"),
             *interval_columns("prompt-blind score", value="A"),
@@ -275,7 +275,7 @@ def twins_table(results: Results, looks: Looks) -> Table | None:
         id="twins",
         caption="Crossed twins: both pairs right, and the crossed ordering",
         columns=(
-            *cell_heads(results),
+            *cell_heads(looks),
             *interval_columns("both right", value="share"),
             *interval_columns("crossed ordering", value="share"),
             Column("twins", align=_NUMBER),
@@ -304,7 +304,7 @@ def outcomes_table(results: Results, looks: Looks) -> Table:
         id="outcomes",
         caption="Denominators: every item by its outcome",
         columns=(
-            *cell_heads(results),
+            *cell_heads(looks),
             *(Column(outcome.value, align=_NUMBER, group="items by outcome") for outcome in Outcome),
             Column("items", align=_NUMBER),
             Column("join", align=_NUMBER),
@@ -355,7 +355,11 @@ def _collapsed(
     if all(len({written[(m, c)] for m in models}) == 1 for c in configurations):
         return [
             TableRow(
-                entries=(Entry(configuration_words(one)), Entry(everyone), *written[(models[0], one.id)]),
+                entries=(
+                    Entry(configuration_words(one, looks.factors)),
+                    Entry(everyone),
+                    *written[(models[0], one.id)],
+                ),
                 is_primary=one.primary,
             )
             for one in results.configurations

@@ -73,6 +73,8 @@ class TableRow:
 
     entries: tuple[Entry, ...]
     """One a column."""
+    heading: str = ""
+    """A heading over the whole width above it, for this row and those that follow."""
     opens_group: bool = False
     """Whether a rule is drawn above it."""
     is_primary: bool = False

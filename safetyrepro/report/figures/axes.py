@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from safetyrepro.claims.numbers import fraction
 from safetyrepro.report.figures.marks import Series, series_mark
-from safetyrepro.report.figures.svg import INK, RULE, SOFT, label, line, text_width
+from safetyrepro.report.figures.svg import GRID, INK, SOFT, label, line, text_width
 
 _LEGEND_SIZE = 8.5
 
@@ -55,7 +55,7 @@ def fraction_axis(scale: Scale, *, top: float, bottom: float, title: str) -> Mar
     parts: list[Markup] = []
     for tick in scale.ticks:
         x = scale.at(tick)
-        parts.append(line(x, top, x, bottom, stroke=RULE, width=0.6))
+        parts.append(line(x, top, x, bottom, stroke=GRID, width=0.7))
         parts.append(label(x, bottom + 12, fraction(tick), anchor="middle", size=8.5, fill=SOFT))
     middle = (scale.start + scale.end) / 2
     parts.append(label(middle, bottom + 26, title, anchor="middle", size=8.5, fill=SOFT))

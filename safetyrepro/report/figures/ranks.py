@@ -11,8 +11,8 @@ from markupsafe import Markup
 from safetyrepro.report.figures.axes import runs
 from safetyrepro.report.figures.marks import Series, series, series_mark
 from safetyrepro.report.figures.svg import (
+    GRID,
     INK,
-    RULE,
     SOFT,
     TINT,
     box,
@@ -26,7 +26,8 @@ from safetyrepro.report.figures.svg import (
 )
 from safetyrepro.report.notation import count
 
-_WIDTH, _LEFT, _RIGHT, _TOP = 640.0, 66.0, 168.0, 22.0
+_WIDTH, _LEFT, _TOP = 640.0, 66.0, 22.0
+_MOST_RIGHT = 220.0
 _MOST_COLUMNS = 48
 _MOST_ORDERINGS = 24
 _NAMED = 6
@@ -119,9 +120,10 @@ def _draw(
     grid: RankGrid, columns: Sequence[_Column], *, levels: tuple[tuple[str, ...], ...] | None
 ) -> Markup:
     systems = len(grid.names)
+    right = min(_MOST_RIGHT, 24 + max(text_width(name, size=8.5) for name in grid.names))
     spacing = 22.0 if systems <= 6 else 15.0 if systems <= 16 else 11.0
     bottom = _TOP + spacing * max(1, systems - 1)
-    step = (_WIDTH - _LEFT - _RIGHT) / max(1, len(columns))
+    step = (_WIDTH - _LEFT - right) / max(1, len(columns))
     xs = [_LEFT + step * (index + 0.5) for index in range(len(columns))]
     parts: list[Markup] = []
     for x, column in zip(xs, columns, strict=True):
@@ -132,7 +134,7 @@ def _draw(
     for rank in range(1, systems + 1):
         if systems <= 12 or rank == 1 or rank % 5 == 0:
             y = _TOP + (rank - 1) * spacing
-            parts.append(line(_LEFT, y, _WIDTH - _RIGHT, y, stroke=RULE, width=0.6))
+            parts.append(line(_LEFT, y, _WIDTH - right, y, stroke=GRID, width=0.7))
             parts.append(label(_LEFT - 8, y + 3, str(rank), anchor="end", size=8.5, fill=SOFT))
     parts.append(label(_LEFT - 8, _TOP - 12, "rank", anchor="end", size=8, fill=SOFT))
     order = [*range(_NAMED, systems), *range(min(_NAMED, systems))]
@@ -140,7 +142,7 @@ def _draw(
         parts.append(
             _line_of(series(system), [column.ranks[system] for column in columns], xs=xs, spacing=spacing)
         )
-    parts.append(_names(grid, columns, x=_WIDTH - _RIGHT + 6, spacing=spacing))
+    parts.append(_names(grid, columns, x=_WIDTH - right + 6, spacing=spacing))
     if levels is not None:
         labels, height = _nested_labels(grid.factors, levels, xs=xs, step=step, top=bottom + 16)
     else:
@@ -188,7 +190,7 @@ def _names(grid: RankGrid, columns: Sequence[_Column], *, x: float, spacing: flo
         y = max(want, y + least)
         look = series(m)
         parts.append(series_mark(look, x + 3, y, radius=2.8))
-        text = clip(grid.names[m], width=_RIGHT - 16, size=size)
+        text = clip(grid.names[m], width=_WIDTH - x - 10, size=size)
         fill = INK if look.shape != "dot" else SOFT
         parts.append(label(x + 11, y + 3, text, size=size, fill=fill))
     return Markup("").join(parts)

@@ -125,7 +125,7 @@ def whisker_chart(chart: WhiskerChart) -> Markup:
     y = top
     shown: tuple[str, ...] = ()
     for block, height in zip(chart.blocks, heights, strict=True):
-        parts.append(line(0, y, _WIDTH - _RIGHT, y, stroke=RULE, width=0.6))
+        parts.append(line(0, y, _WIDTH - _RIGHT, y, stroke=RULE, width=0.5))
         parts += _labels(block, shown, y=y, column_width=column_width, heads=len(chart.heads))
         shown = block.labels
         lane_y = y + 4 + chart.lane / 2
