@@ -1,0 +1,226 @@
+"""A finished bundle to what is handed out: report.json, statement, envelope, HTML and sealed PDF.
+
+The order is one of dependence: the record is dated first, the statement names every file by digest,
+the envelope signs the statement, the PDF carries all of them, and its seal is put on last. Everything
+is made in memory and then written file by file, each whole or not at all, the PDF last: a folder that
+holds a new PDF holds everything the PDF speaks about.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from safetyrepro.attest.envelope import envelope_bytes, sign_payload
+from safetyrepro.attest.keys import SigningIdentity
+from safetyrepro.attest.statement import DeclaredSigner, Role, statement_bytes
+from safetyrepro.canonical import canonical_bytes, digest_bytes
+from safetyrepro.claims.validity import parse_time
+from safetyrepro.data.bundle import ROWS_DIR, Bundle, storage_error, write_atomically
+from safetyrepro.data.report_record import Report
+from safetyrepro.errors import IntegrityError
+from safetyrepro.report.assemble import Assembled, assemble
+from safetyrepro.report.pages import render_html
+from safetyrepro.report.pdf import Attachment, render_pdf
+from safetyrepro.report.predicate import (
+    ITEMS_FILE,
+    MANIFEST_FILE,
+    REPORT_FILE,
+    RESULTS_FILE,
+    SPEC_FILE,
+    report_statement,
+)
+from safetyrepro.report.tree import ReportView, SignerView
+from safetyrepro.report.view import attached_view, report_view, signer_view
+
+STATEMENT_FILE = "statement.json"
+ENVELOPE_FILE = "envelope.dsse.json"
+HTML_FILE = "report.html"
+PDF_FILE = "report.pdf"
+MOST_ROW_BYTES = 20_000_000
+MOST_ROW_FILES = 900
+
+_WHAT = {
+    REPORT_FILE: "what may be claimed, dated",
+    RESULTS_FILE: "every number",
+    MANIFEST_FILE: "what produced them: versions, digests, seeds, timings",
+    ITEMS_FILE: "the items by id and digest",
+    SPEC_FILE: "the spec as given",
+    STATEMENT_FILE: "the in-toto statement over all of these",
+    ENVELOPE_FILE: "the signed statement (DSSE)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Signing:
+    """With which identity and in which role a report is signed."""
+
+    identity: SigningIdentity
+    role: Role = "author"
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """A report as bytes, ready to be written."""
+
+    report: Report
+    files: Mapping[str, bytes]
+    """report.json, statement.json, envelope.dsse.json (where signed), report.html, report.pdf."""
+    rows_attached: bool
+    """Whether the rows are inside the PDF; if not, the statement still names them by digest."""
+
+    @property
+    def is_signed(self) -> bool:
+        return ENVELOPE_FILE in self.files
+
+
+def publish(bundle: Bundle, *, issued_at: dt.datetime, signing: Signing | None) -> Publication:
+    """Make the report of a finished bundle and write it to `<bundle>/report/`.
+
+    Args:
+        bundle: a finished bundle, as `open_bundle` gives it.
+        issued_at: when the report is issued; it dates the documents and is the time the seal states.
+        signing: who signs; None makes a document that says UNSIGNED.
+
+    Raises:
+        IntegrityError: the parts of the bundle do not belong together.
+        StorageError: the folder cannot be written.
+    """
+    publication = make_publication(bundle, issued_at=issued_at, signing=signing)
+    if not publication.is_signed:
+        _remove_envelope(bundle)
+    for name, data in publication.files.items():
+        write_atomically(bundle.report / name, data)
+    return publication
+
+
+def make_publication(bundle: Bundle, *, issued_at: dt.datetime, signing: Signing | None) -> Publication:
+    """The report of a finished bundle as bytes; the same bundle, time and identity give the same bytes."""
+    assembled = assemble(bundle, issued_at=issued_at)
+    report = assembled.report
+    documents = _documents(bundle, report)
+    statement = statement_bytes(
+        report_statement(
+            report,
+            report_digest=digest_bytes(documents[REPORT_FILE]),
+            signers=() if signing is None else (_declared(signing),),
+        )
+    )
+    own: dict[str, bytes] = {STATEMENT_FILE: statement}
+    if signing is not None:
+        own[ENVELOPE_FILE] = envelope_bytes(sign_payload(statement, signing.identity.private_key))
+    rows = _rows(bundle, report)
+    attached = {**documents, **own, **rows}
+    view = _view(assembled, attached=attached, signing=signing)
+    pdf = _pdf(view, report=report, attached=attached)
+    if signing is not None:
+        from safetyrepro.attest.pdf_signature import sign_pdf
+
+        pdf = sign_pdf(pdf, identity=signing.identity, signed_at=issued_at)
+    return Publication(
+        report=report,
+        files={
+            REPORT_FILE: documents[REPORT_FILE],
+            **own,
+            HTML_FILE: render_html(view, medium="html", files={**documents, **own}).encode(),
+            PDF_FILE: pdf,
+        },
+        rows_attached=bool(rows),
+    )
+
+
+def _documents(bundle: Bundle, report: Report) -> dict[str, bytes]:
+    """The documents that the report is made from, as they are stored, and its own record."""
+    documents = {
+        REPORT_FILE: canonical_bytes(report.model_dump(mode="json", by_alias=True)),
+        RESULTS_FILE: bundle.results.read_bytes(),
+        MANIFEST_FILE: bundle.manifest.read_bytes(),
+        ITEMS_FILE: bundle.items.read_bytes(),
+        SPEC_FILE: bundle.spec.read_bytes(),
+    }
+    materials = report.materials
+    expected = {
+        RESULTS_FILE: materials.results,
+        MANIFEST_FILE: materials.manifest,
+        ITEMS_FILE: materials.items,
+        SPEC_FILE: materials.spec,
+    }
+    for name, digest in expected.items():
+        _check_digest(bundle, name, data=documents[name], digest=digest)
+    return documents
+
+
+def _rows(bundle: Bundle, report: Report) -> dict[str, bytes]:
+    """The files of rows, or none of them where they are too large or too many to be attached."""
+    digests = report.materials.rows
+    paths = {name: bundle.root / name for name in digests}
+    total = sum(path.stat().st_size for path in paths.values())
+    if total > MOST_ROW_BYTES or len(paths) > MOST_ROW_FILES:
+        return {}
+    rows = {name: path.read_bytes() for name, path in paths.items()}
+    for name, data in rows.items():
+        _check_digest(bundle, name, data=data, digest=digests[name])
+    return rows
+
+
+def _check_digest(bundle: Bundle, name: str, *, data: bytes, digest: str) -> None:
+    found = digest_bytes(data)
+    if found != digest:
+        raise IntegrityError(f"{bundle.root / name}: must have digest {digest}; got {found}")
+
+
+def _declared(signing: Signing) -> DeclaredSigner:
+    identity = signing.identity
+    return DeclaredSigner(principal=identity.principal, keyid=identity.keyid, role=signing.role)
+
+
+def _signers(signing: Signing | None) -> tuple[SignerView, ...]:
+    if signing is None:
+        return ()
+    identity = signing.identity
+    return (signer_view(identity.principal, role=signing.role, keyid=identity.keyid),)
+
+
+def _view(assembled: Assembled, *, attached: Mapping[str, bytes], signing: Signing | None) -> ReportView:
+    files = [
+        attached_view(name, data=data, digest=digest_bytes(data), what=_WHAT[name])
+        for name, data in attached.items()
+        if not name.startswith(f"{ROWS_DIR}/")
+    ]
+    return report_view(
+        assembled.report,
+        results=assembled.results,
+        manifest=assembled.manifest,
+        experiment=assembled.experiment,
+        signers=_signers(signing),
+        attachments=files,
+    )
+
+
+def _pdf(view: ReportView, *, report: Report, attached: Mapping[str, bytes]) -> bytes:
+    return render_pdf(
+        render_html(view, medium="pdf"),
+        attachments=[
+            Attachment(
+                name=name,
+                data=data,
+                description=_WHAT.get(name, "stored rows"),
+                relationship="Source" if name == SPEC_FILE else "Data",
+            )
+            for name, data in attached.items()
+        ],
+        issued_at=parse_time(report.window.issued_at, "report: issued_at"),
+        identifier=attached[REPORT_FILE],
+    )
+
+
+def _remove_envelope(bundle: Bundle) -> None:
+    """An unsigned report beside the envelope of an earlier one would look signed."""
+    path = bundle.report / ENVELOPE_FILE
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()
+    except OSError as error:
+        raise storage_error(path, error) from error
