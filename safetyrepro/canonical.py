@@ -9,29 +9,38 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 import rfc8785
 
-from safetyrepro.errors import InputError
+from safetyrepro.errors import InputError, shorten
 
-JsonValue: TypeAlias = None | bool | int | float | str | Sequence["JsonValue"] | Mapping[str, "JsonValue"]
+JsonValue: TypeAlias = bool | int | float | str | Sequence["JsonValue"] | Mapping[str, "JsonValue"] | None
 
 DIGEST_PREFIX = "sha256:"
 _CHUNK_BYTES = 1 << 20
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def canonical_bytes(value: JsonValue) -> bytes:
     """The RFC 8785 bytes of `value`.
 
     Raises:
-        InputError: a NaN, an Infinity, an integer beyond 2^53 - 1, or something JSON has no word for.
+        InputError: a NaN, an Infinity, an integer beyond 2^53 - 1, a lone surrogate, nesting beyond
+            Python's limit, or something JSON has no word for.
     """
     try:
         return rfc8785.dumps(value)
-    except (rfc8785.CanonicalizationError, UnicodeEncodeError) as error:
+    except UnicodeEncodeError as error:
+        stray = error.object[error.start]
+        raise InputError(f"canonical JSON: text must be Unicode; got {stray!r}") from None
+    except RecursionError:
+        raise InputError("canonical JSON: must not be nested this deeply") from None
+    except rfc8785.CanonicalizationError as error:
         raise InputError(f"canonical JSON: {error}") from error
 
 
@@ -55,10 +64,11 @@ def digest_file(path: Path) -> str:
 
 
 def parse_json(data: bytes | str, where: str) -> JsonValue:
-    """The JSON value in `data`; duplicate keys, NaN, Infinity and non-UTF-8 are refused.
+    """The JSON value in `data`; what two readers could take differently is refused.
 
     Raises:
-        InputError: with `where` and the reason.
+        InputError: with `where` and the reason: not UTF-8, not JSON, a key twice in one object, NaN, an
+            Infinity, a number that overflows, a lone surrogate, nesting beyond Python's limit.
     """
 
     def refuse_duplicates(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
@@ -69,13 +79,25 @@ def parse_json(data: bytes | str, where: str) -> JsonValue:
             seen[key] = value
         return seen
 
-    def refuse_constant(name: str) -> JsonValue:
-        raise InputError(f"{where}: numbers must be finite; got {name}")
+    def finite(text: str) -> float:
+        number = float(text)
+        if not math.isfinite(number):
+            raise InputError(f"{where}: numbers must be finite; got {shorten(text)}")
+        return number
 
     try:
+        text = data.decode("utf-8") if isinstance(data, bytes) else data
         parsed: JsonValue = json.loads(
-            data, object_pairs_hook=refuse_duplicates, parse_constant=refuse_constant
+            text, object_pairs_hook=refuse_duplicates, parse_constant=finite, parse_float=finite
         )
-    except (ValueError, RecursionError) as error:
+        if isinstance(data, str):
+            data.encode()
+        if _SURROGATE_ESCAPE.search(text):
+            json.dumps(parsed, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"{where}: text must be Unicode; got {error.object[error.start]!r}") from None
+    except RecursionError:
+        raise InputError(f"{where}: must not be nested this deeply") from None
+    except ValueError as error:
         raise InputError(f"{where}: must be JSON; {error}") from error
     return parsed

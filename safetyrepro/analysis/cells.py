@@ -13,7 +13,7 @@ from safetyrepro.rng import generator
 from safetyrepro.spec.envelope import rule_of
 from safetyrepro.spec.experiment import Experiment
 from safetyrepro.stats.baselines import random_baseline
-from safetyrepro.stats.intervals import Interval
+from safetyrepro.stats.intervals import clustered_hoeffding_radius
 from safetyrepro.stats.preference import (
     Alignment,
     StratifiedAlignment,
@@ -54,7 +54,7 @@ def analyse_cells(experiment: Experiment, *, table: ScoreTable) -> tuple[Cell, .
                     "headline": align.headline(one),
                     "half": percentile(one.half_credit, n=items),
                     "strict": wilson(strict, n=items),
-                    "hoeffding_radius": _hoeffding_radius(one),
+                    "hoeffding_radius": align.hoeffding_radius(chosen[index] - rejected[index]),
                     "margin": percentile(one.margin, n=items),
                     "unit": RULE_UNITS[rule_of(table.configurations[c])],
                     "strata": _strata(align, stratified, index),
@@ -120,6 +120,14 @@ class _Aligner:
             resamples=self._analysis.resamples,
         )
 
+    def hoeffding_radius(self, margins: NDArray[np.float64]) -> float | None:
+        """Of the strict estimate, not cut to [0, 1]; None where no item of (N,) margins has a number."""
+        scored = self._clusters[~np.isnan(margins)]
+        if scored.size == 0:
+            return None
+        sizes = np.unique(scored, return_counts=True)[1]
+        return clustered_hoeffding_radius(sizes / scored.size, delta=1.0 - self._analysis.confidence)
+
     def headline(self, alignment: Alignment) -> Quantity:
         """The declared estimand with its BCa interval."""
         strict = self._analysis.estimand == "alignment_strict"
@@ -136,13 +144,6 @@ def _token_lengths(table: ScoreTable) -> NDArray[np.float64]:
         axis=1,
     )
     return np.where(np.isnan(table.chosen) | np.isnan(table.rejected), np.nan, lengths)
-
-
-def _hoeffding_radius(alignment: Alignment) -> float | None:
-    strict = alignment.strict
-    if isinstance(strict, Undefined) or not isinstance(strict.hoeffding, Interval):
-        return None
-    return max(strict.value - strict.hoeffding.low, strict.hoeffding.high - strict.value)
 
 
 def _strata(
@@ -172,14 +173,8 @@ def _twins(
     """Both pairs of a twin are (x1; a over b) and (x2; b over a), so S(b|x1) is the first's rejected."""
     if not experiment.items.twins:
         return None
-    members: dict[str, list[int]] = {}
-    for index, item in enumerate(table.items):
-        members.setdefault(str(item.cluster), []).append(index)
     scores = np.array(
-        [
-            [[chosen[a], rejected[a]], [rejected[b], chosen[b]]]
-            for a, b in (sorted(pair) for pair in members.values())
-        ]
+        [[[chosen[a], rejected[a]], [rejected[b], chosen[b]]] for a, b in table.twin_places()]
     )
     summary = twin_summary(scores, level=experiment.analysis.confidence)
     return Twins(

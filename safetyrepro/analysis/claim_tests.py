@@ -9,7 +9,7 @@ import numpy as np
 from safetyrepro.analysis.contrasts import Asked, claim_contrasts, compare
 from safetyrepro.analysis.quantities import value_of
 from safetyrepro.analysis.table import ScoreTable
-from safetyrepro.data.results import ClaimTest, Contrast, FactorReversal
+from safetyrepro.data.results import ClaimTest, Contrast, Difference, FactorReversal
 from safetyrepro.spec.envelope import Configuration, primary_configuration
 from safetyrepro.spec.evidence import Assertion
 from safetyrepro.spec.experiment import Experiment
@@ -25,7 +25,7 @@ def claim_tests(experiment: Experiment, *, table: ScoreTable) -> tuple[ClaimTest
         if claim.assertion is not None
     ]
     asked: tuple[Asked, ...] = tuple(itertools.chain.from_iterable(parts for _, _, parts in claims))
-    contrasts = iter(compare(experiment, table=table, asked=asked, purpose="claims").contrasts)
+    contrasts = iter(compare(experiment, table=table, asked=asked, purpose="claims"))
     primary = primary_configuration(experiment).id
     tests: list[tuple[str, tuple[Contrast, ...], float | None, float | None]] = []
     for claim, assertion, parts in claims:
@@ -40,7 +40,7 @@ def claim_tests(experiment: Experiment, *, table: ScoreTable) -> tuple[ClaimTest
             contrasts=own,
             p_holds=holds,
             p_fails=fails,
-            factors=factor_reversals(own[0], table.configurations),
+            factors=factor_reversals(own, table.configurations),
         )
         for (name, own, _, _), holds, fails in zip(tests, adjusted_holds, adjusted_fails, strict=True)
     )
@@ -87,9 +87,15 @@ def _holm(p_values: list[float | None]) -> list[float | None]:
     return [None if p is None else float(next(adjusted)) for p in p_values]
 
 
-def factor_reversals(contrast: Contrast, grid: tuple[Configuration, ...]) -> tuple[FactorReversal, ...]:
-    """Matched changes of one factor, and how many of them reverse the sign of the point estimate."""
-    signs = [np.sign(value_of(one.difference) or 0.0) for one in contrast.differences]
+def factor_reversals(
+    contrasts: tuple[Contrast, ...], grid: tuple[Configuration, ...]
+) -> tuple[FactorReversal, ...]:
+    """Matched changes of one factor, and how many of them reverse the sign of the point estimate.
+
+    For a claim of several contrasts the sign is that of the smallest: above zero where all of it holds.
+    A difference of exactly zero, or without a number, has no sign and reverses nothing.
+    """
+    signs = [_sign([contrast.differences[c] for contrast in contrasts]) for c in range(len(grid))]
     found: list[FactorReversal] = []
     for position, (factor, _) in enumerate(grid[0].levels):
         matched = turned = 0
@@ -101,9 +107,15 @@ def factor_reversals(contrast: Contrast, grid: tuple[Configuration, ...]) -> tup
             ]
             if differing == [position]:
                 matched += 1
-                turned += bool(signs[a] * signs[b] < 0)
+                turned += signs[a] * signs[b] < 0
         if matched:
             found.append(
                 FactorReversal.model_validate({"factor": factor, "matched": matched, "reversed": turned})
             )
     return tuple(found)
+
+
+def _sign(differences: list[Difference]) -> int:
+    values = [value_of(one.difference) for one in differences]
+    known = [value for value in values if value is not None]
+    return int(np.sign(min(known))) if len(known) == len(values) else 0

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from safetyrepro.analysis.comparability import find_refusal
 from safetyrepro.analysis.table import ScoreTable
 from safetyrepro.data.results import Contrast, Difference, Estimate, NoEstimate, PointOnly, Quantity
 from safetyrepro.rng import generator
@@ -21,8 +22,12 @@ from safetyrepro.spec.experiment import Experiment
 from safetyrepro.stats.envelope import JointComparison
 from safetyrepro.stats.intervals import Interval, t_interval
 from safetyrepro.stats.joint_comparison import all_pairs, compare_pairs
+from safetyrepro.stats.power import detectable_gaps
 from safetyrepro.stats.preference import pair_outcomes
 from safetyrepro.stats.undefined import Undefined
+
+POWER = 0.8
+"""Chance with which a printed detectable gap would have been seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +44,6 @@ class Asked:
     flipped: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
-    """Contrasts decided together, with what claims need beside the stored form."""
-
-    contrasts: tuple[Contrast, ...]
-    comparison: JointComparison | None
-
-
 def claim_contrasts(assertion: Assertion, *, names: dict[str, str]) -> tuple[Asked, ...]:
     """The contrasts that must all be ahead where the assertion holds."""
     match assertion:
@@ -60,10 +57,10 @@ def claim_contrasts(assertion: Assertion, *, names: dict[str, str]) -> tuple[Ask
                 _pair(assertion.to, assertion.model, names, offset=assertion.margin),
             )
         case AtLeast():
-            name = f"{names[assertion.model]} against {assertion.value}"
+            name = f"{names[assertion.model]} at least {assertion.value}"
             return (Asked(name, assertion.model, None, offset=-assertion.value),)
         case AtMost():
-            name = f"{names[assertion.model]} against {assertion.value}"
+            name = f"{names[assertion.model]} at most {assertion.value}"
             return (Asked(name, assertion.model, None, offset=assertion.value, flipped=True),)
         case Trend():
             steps = zip(assertion.rising[1:], assertion.rising[:-1], strict=True)
@@ -91,20 +88,37 @@ def all_comparisons(experiment: Experiment, *, table: ScoreTable) -> tuple[Contr
         _pair(experiment.models[int(a)].id, experiment.models[int(b)].id, names)
         for a, b in all_pairs(len(experiment.models))
     )
-    return compare(experiment, table=table, asked=asked, purpose="comparisons").contrasts
+    return compare(experiment, table=table, asked=asked, purpose="comparisons")
 
 
-def compare(experiment: Experiment, *, table: ScoreTable, asked: tuple[Asked, ...], purpose: str) -> Family:
+def compare(
+    experiment: Experiment, *, table: ScoreTable, asked: tuple[Asked, ...], purpose: str
+) -> tuple[Contrast, ...]:
     """The contrasts under every configuration, decided by one joint step-down.
 
     Args:
         asked: the contrasts of the family; none gives an empty family.
         purpose: names the random stream.
+
+    Models that differ in more than the model are not compared: their contrast has a reason in the place
+    of every number, and is no member of the family.
     """
-    if not asked:
-        return Family((), None)
+    refusals = [find_refusal(experiment, one.first, one.second) for one in asked]
+    members = tuple(one for one, refusal in zip(asked, refusals, strict=True) if refusal is None)
+    decided = iter(_decided(experiment, table=table, asked=members, purpose=purpose))
+    return tuple(
+        next(decided) if refusal is None else _refused(experiment, one, table, refusal)
+        for one, refusal in zip(asked, refusals, strict=True)
+    )
+
+
+def _decided(
+    experiment: Experiment, *, table: ScoreTable, asked: tuple[Asked, ...], purpose: str
+) -> tuple[Contrast, ...]:
     analysis = experiment.analysis
     columns, pairs = _columns(experiment, table, asked)
+    if not asked or np.isnan(columns).all():
+        return tuple(_refused(experiment, one, table, "no scored rows") for one in asked)
     labels = table.cluster_labels(declared=analysis.cluster == "declared")
     codes = np.unique(labels, return_inverse=True)[1].astype(np.int64)
     comparison = compare_pairs(
@@ -116,12 +130,45 @@ def compare(experiment: Experiment, *, table: ScoreTable, asked: tuple[Asked, ..
         resamples=analysis.joint_resamples,
         margin=analysis.equivalence_margin,
     )
-    return Family(
-        tuple(
-            _contrast(experiment, one, index, comparison, table.configurations)
-            for index, one in enumerate(asked)
+    gaps = detectable_gaps(comparison, power=POWER)
+    return tuple(
+        _contrast(experiment, one, index, comparison, gaps[index], table.configurations)
+        for index, one in enumerate(asked)
+    )
+
+
+def _refused(experiment: Experiment, asked: Asked, table: ScoreTable, reason: str) -> Contrast:
+    """A contrast without a number under any configuration."""
+    return Contrast(
+        name=asked.name,
+        first=asked.first,
+        second=asked.second,
+        offset=asked.offset,
+        differences=tuple(
+            _untested(one.id, NoEstimate(reason=reason, n=len(table.items))) for one in table.configurations
         ),
-        comparison,
+        raw_ahead=0,
+        raw_behind=0,
+        k_ahead=0,
+        k_behind=0,
+        n=0,
+        disagreement_low=None,
+        disagreement_high=None,
+        detectable_gap=None,
+        equivalence_margin=experiment.analysis.equivalence_margin,
+        equivalence_p=None,
+    )
+
+
+def _untested(configuration: str, quantity: Quantity) -> Difference:
+    return Difference(
+        configuration=configuration,
+        difference=quantity,
+        joint_low=None,
+        joint_high=None,
+        ahead=None,
+        p_ahead=None,
+        p_behind=None,
     )
 
 
@@ -153,11 +200,13 @@ def _contrast(
     asked: Asked,
     index: int,
     comparison: JointComparison,
+    gaps: NDArray[np.float64],
     grid: tuple[Configuration, ...],
 ) -> Contrast:
     envelope = comparison.envelope(index)
     disagreement = envelope.disagreement_range
-    low, high = (0.0, 0.0) if isinstance(disagreement, Undefined) else disagreement
+    low, high = (None, None) if isinstance(disagreement, Undefined) else disagreement
+    seen = gaps[~np.isnan(gaps)]
     plain = asked.second is not None and asked.offset == 0.0
     return Contrast(
         name=asked.name,
@@ -175,7 +224,7 @@ def _contrast(
         n=envelope.configurations - len(envelope.undefined),
         disagreement_low=low,
         disagreement_high=high,
-        detectable_gap=_detectable_gap(comparison, index),
+        detectable_gap=float(np.median(seen)) if seen.size else None,
         equivalence_margin=experiment.analysis.equivalence_margin,
         equivalence_p=_equivalence_p(comparison, index) if plain else None,
     )
@@ -195,15 +244,7 @@ def _difference(
         quantity: Quantity = NoEstimate(reason=reason.reason, n=items)
         if not np.isnan(value):
             quantity = PointOnly(value=value, reason=reason.reason, n=items, clusters=clusters)
-        return Difference(
-            configuration=configuration.id,
-            difference=quantity,
-            joint_low=None,
-            joint_high=None,
-            ahead=None,
-            p_ahead=None,
-            p_behind=None,
-        )
+        return _untested(configuration.id, quantity)
     interval = t_interval(
         value,
         float(comparison.standard_errors[p, c]),
@@ -237,18 +278,6 @@ def _interval_quantity(interval: Interval | Undefined, value: float, items: int,
         n=items,
         clusters=clusters,
     )
-
-
-def _detectable_gap(comparison: JointComparison, index: int) -> float | None:
-    """Median over configurations of the joint bound's half-width: smaller gaps stay undecided."""
-    if isinstance(comparison.critical_value, Undefined):
-        return None
-    defined = [
-        float(comparison.standard_errors[index, c])
-        for c in range(comparison.differences.shape[1])
-        if (index, c) not in comparison.undefined
-    ]
-    return None if not defined else float(np.median(defined)) * comparison.critical_value
 
 
 def _equivalence_p(comparison: JointComparison, index: int) -> float | None:

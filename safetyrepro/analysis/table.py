@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -58,15 +59,35 @@ class ScoreTable:
             ]
         )
 
+    def twin_places(self) -> tuple[tuple[int, int], ...]:
+        """The places of the two items of every twin, in order of the items.
+
+        Raises:
+            IntegrityError: a cluster that is not two items.
+        """
+        members: dict[str | None, list[int]] = {}
+        for index, item in enumerate(self.items):
+            members.setdefault(item.cluster, []).append(index)
+        for name, places in members.items():
+            if name is None or len(places) != 2:
+                raise IntegrityError(f"items: a twin must be two items; got {len(places)} of {name}")
+        return tuple((first, second) for first, second in members.values())
+
     def outcome_counts(self, model: int, configuration: int) -> dict[str, int]:
-        """How many items had which outcome in a cell; every kind is named, also those with none."""
+        """How many items had which outcome in a cell; every kind is named, also those with none.
+
+        An item that was scored, but whose truncated answer leaves this rule no number (no byte for `byte`,
+        no unconditional score for `pmi`), met the context's limit.
+        """
         counts = {str(outcome): 0 for outcome in Outcome}
         chosen, rejected = self.chosen[model, configuration], self.rejected[model, configuration]
         for index, outcome in enumerate(self.passes[self.pass_ids[model][configuration]].outcomes):
-            if outcome is Outcome.SCORED and chosen[index] == rejected[index]:
-                counts[Outcome.TIE] += 1
-            else:
-                counts[outcome] += 1
+            kind = outcome
+            if outcome is Outcome.SCORED and np.isnan(chosen[index] - rejected[index]):
+                kind = Outcome.LIMIT
+            elif outcome is Outcome.SCORED and chosen[index] == rejected[index]:
+                kind = Outcome.TIE
+            counts[kind] += 1
         return counts
 
 
@@ -79,9 +100,13 @@ def score_table(experiment: Experiment, *, items: Sequence[ItemRecord], rows: St
         rows: gives the stored rows of a pass, in any order.
 
     Raises:
-        IntegrityError: a row is missing, doubled, or belongs to another item set.
+        IntegrityError: a row is missing, doubled, or belongs to another item set or pass; an item is there
+            twice.
     """
     ordered = tuple(sorted(items, key=lambda item: item.id))
+    for one, following in itertools.pairwise(ordered):
+        if one.id == following.id:
+            raise IntegrityError(f"items: ids must be unique; got {one.id} twice")
     grid = configurations(experiment)
     tables: dict[str, PassTable] = {}
     pass_ids: list[tuple[str, ...]] = []
@@ -128,6 +153,8 @@ def score_table(experiment: Experiment, *, items: Sequence[ItemRecord], rows: St
 def _pass_table(name: str, items: Sequence[ItemRecord], rows: Iterable[Row]) -> PassTable:
     found: dict[tuple[str, str], Row] = {}
     for row in rows:
+        if row.pass_ != name:
+            raise IntegrityError(f"pass {name}: rows must be of this pass; got one of {row.pass_}")
         key = (row.item, row.answer)
         if key in found:
             raise IntegrityError(f"pass {name}: rows must be unique; got {row.item} {row.answer} twice")

@@ -14,7 +14,7 @@ from safetyrepro.claims.levels import (
     lower_level,
     printed_type,
 )
-from safetyrepro.claims.numbers import of
+from safetyrepro.claims.numbers import counted, listed, quoted
 from safetyrepro.claims.validity import expiry
 from safetyrepro.claims.verdicts import (
     envelope_verdict,
@@ -25,7 +25,7 @@ from safetyrepro.claims.verdicts import (
 )
 from safetyrepro.claims.wording import VERDICT_MEANINGS, Limits, claim_sentences
 from safetyrepro.data.report_record import ClaimVerdict, Tier, TierLink, VerdictName
-from safetyrepro.data.results import ClaimTest, Results
+from safetyrepro.data.results import ClaimTest, Ranking, Results
 from safetyrepro.findings import Finding, finding
 from safetyrepro.spec.base import Level
 from safetyrepro.spec.evidence import Claim, Equivalent, NotWorse
@@ -126,43 +126,47 @@ def _assess_claim(
 
 def _items_words(results: Results) -> str:
     items = results.items
-    grouped = f" in {items.clusters} {'twins' if items.twins else 'clusters'}" if items.clustered else ""
-    return f"{items.items} items{grouped} of {items.name}, equally weighted"
+    grouped = (
+        f" in {counted(items.clusters, 'twin' if items.twins else 'cluster')}" if items.clustered else ""
+    )
+    return f"{counted(items.items, 'item')}{grouped} of {items.name}, equally weighted"
 
 
 def _answer(experiment: Experiment, claims: tuple[ClaimVerdict, ...], results: Results) -> str:
+    parts: list[str] = [] if len(experiment.models) < 2 else [_ranking_words(results)]
     checked = [claim for claim in claims if claim.verdict != "NOT CHECKED"]
-    if not checked:
-        return "No claim has an assertion that a program could check."
-    supported = sum(claim.assertion == "supported" for claim in checked)
-    reversed_ = sum(claim.verdict == "REVERSED BY THE HARNESS" for claim in checked)
-    tops = _tops(results)
-    ranking = (
-        f"{tops[0]} ranks first in all {len(results.configurations)} configurations"
-        if len(tops) == 1
-        else f"the first place changes hands over the {len(results.configurations)} configurations "
-        f"({_listed(tops)})"
-    )
-    decided = f"{of(supported, len(checked))} checked claims supported"
-    turned = f", {reversed_} reversed by the harness" if reversed_ else ""
-    return f"By point estimate {ranking}; {decided}{turned}."
+    if checked:
+        supported = sum(claim.assertion == "supported" for claim in checked)
+        reversed_ = sum(claim.verdict == "REVERSED BY THE HARNESS" for claim in checked)
+        turned = f", {reversed_} reversed by the harness" if reversed_ else ""
+        parts.append(f"{supported} of {counted(len(checked), 'checked claim')} supported{turned}")
+    else:
+        parts.append("no claim has an assertion that a program could check")
+    sentence = "; ".join(parts)
+    return f"{sentence[0].upper()}{sentence[1:]}."
 
 
-def _tops(results: Results) -> list[str]:
-    names = {model.id: model.name for model in results.models}
-    tops: dict[str, None] = {}
-    for ranking in results.rankings:
-        if not ranking.ranks:
-            continue
-        best = min(ranking.ranks.values())
-        for model, rank in ranking.ranks.items():
-            if rank == best:
-                tops.setdefault(names[model])
-    return list(tops)
+def _ranking_words(results: Results) -> str:
+    """Who is first where, by point estimate; systems that share the first place share the words."""
+    names = {model.id: quoted(model.name) for model in results.models}
+    firsts = {_firsts(ranking) for ranking in results.rankings if ranking.ranks}
+    if not firsts:
+        return "no ranking is given"
+    ranked = sum(bool(ranking.ranks) for ranking in results.rankings)
+    whole = f"all {counted(ranked, 'configuration')}" if ranked > 1 else "the one configuration"
+    if ranked < len(results.rankings):
+        whole = f"{ranked} of {counted(len(results.rankings), 'configuration')}, the others give none"
+    leaders = [names[model.id] for model in results.models if any(model.id in tops for tops in firsts)]
+    if len(firsts) > 1:
+        return f"by point estimate the first place changes hands over {whole} ({listed(leaders)})"
+    if len(leaders) > 1:
+        return f"by point estimate {listed(leaders)} share the first place in {whole}"
+    return f"by point estimate {leaders[0]} ranks first in {whole}"
 
 
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
+def _firsts(ranking: Ranking) -> frozenset[str]:
+    best = min(ranking.ranks.values())
+    return frozenset(model for model, rank in ranking.ranks.items() if rank == best)
 
 
 def _non_claims(experiment: Experiment, level: Level) -> tuple[str, ...]:

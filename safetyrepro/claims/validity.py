@@ -29,8 +29,16 @@ def parse_time(text: str, where: str) -> dt.datetime:
 
 
 def expiry(collected_at: dt.datetime, period: str) -> dt.datetime:
-    """`collected_at` plus an ISO 8601 period, calendar-right: 2026-08-31 + P6M = 2027-02-28."""
-    moved = collected_at + isodate.parse_duration(period, as_timedelta_if_possible=False)
+    """`collected_at` plus an ISO 8601 period, calendar-right: 2026-08-31 + P6M = 2027-02-28.
+
+    Raises:
+        InputError: a period that ends after the year 9999.
+    """
+    try:
+        moved = collected_at + isodate.parse_duration(period, as_timedelta_if_possible=False)
+    except (OverflowError, ValueError):
+        what = "must end before the year 10000"
+        raise InputError(must_be("evidence.validity.period", what, period)) from None
     if not isinstance(moved, dt.datetime):
         raise TypeError(f"a period moves a time to a time; got {type(moved)}")
     return moved

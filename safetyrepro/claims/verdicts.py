@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from safetyrepro.claims.numbers import counted
 from safetyrepro.data.report_record import VerdictName
 from safetyrepro.data.results import ClaimTest, Contrast
 from safetyrepro.spec.evidence import Assertion
@@ -14,7 +15,7 @@ Standing = Literal["supported", "contradicted", "undecided", "refused", "not che
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Configurations reliably ahead, reliably behind, with a number, and in the envelope."""
+    """Configurations reliably ahead, reliably behind, with a test, and in the envelope."""
 
     ahead: int
     behind: int
@@ -26,17 +27,17 @@ def joint_counts(test: ClaimTest) -> Counts:
     """The counts over all contrasts of a claim.
 
     A configuration is ahead when every contrast is reliably ahead there, behind when any contrast is
-    reliably behind: a trend needs all its steps, an equivalence both its sides.
+    reliably behind: a trend needs all its steps, an equivalence both its sides. A contrast without a test
+    keeps a configuration from being ahead, and never hides one that is behind.
     """
     envelope = len(test.contrasts[0].differences)
     ahead = behind = n = 0
     for index in range(envelope):
         signs = [contrast.differences[index].ahead for contrast in test.contrasts]
-        if any(sign is None for sign in signs):
-            continue
-        n += 1
+        against = any(sign == -1 for sign in signs)
+        n += against or None not in signs
         ahead += all(sign == 1 for sign in signs)
-        behind += any(sign == -1 for sign in signs)
+        behind += against
     return Counts(ahead=ahead, behind=behind, n=n, envelope=envelope)
 
 
@@ -92,6 +93,6 @@ def quantifier_words(assertion: Assertion | None, *, envelope: int) -> str:
         case "primary":
             return "the primary configuration"
         case "every":
-            return f"every one of the {envelope} configurations"
+            return f"every one of the {counted(envelope, 'configuration')}"
         case "at_least":
-            return f"at least {assertion.r} of the {envelope} configurations"
+            return f"at least {assertion.r} of the {counted(envelope, 'configuration')}"

@@ -1,6 +1,7 @@
 """The bundle: a run's folder, written so that a crash leaves either the old file or the new one.
 
 <bundle>/spec.yaml             as given
+<bundle>/items.json            ids, digests, strata and clusters of the items; no texts
 <bundle>/rows/<pass>-<n>.jsonl.gz  canonical JSON lines, one per (item, answer)
 <bundle>/results.json          canonical JSON, no clock in it
 <bundle>/manifest.json         versions, digests, seeds, timings
@@ -37,6 +38,7 @@ ROWS_DIR = "rows"
 REPORT_DIR = "report"
 
 _MAX_SHARD_BYTES = 1 << 30
+_UNFINISHED = ".unfinished"
 
 DocumentT = TypeVar("DocumentT", bound=BaseModel)
 
@@ -75,13 +77,16 @@ class Bundle:
 def write_atomically(path: Path, data: bytes) -> None:
     """Write `data` beside `path`, flush it to the disk, and rename it into place.
 
+    A process that is killed meanwhile leaves an unfinished file beside `path`; `remove_unfinished` takes
+    it away.
+
     Raises:
         StorageError: no space, no permission, or a file where a folder must be; nothing is left over.
     """
     temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=_UNFINISHED, dir=path.parent)
         temporary = Path(name)
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(data)
@@ -89,11 +94,27 @@ def write_atomically(path: Path, data: bytes) -> None:
             os.fsync(stream.fileno())
         temporary.chmod(0o644)
         temporary.replace(path)
-    except OSError as error:
+    except BaseException as error:
         if temporary is not None:
             with contextlib.suppress(OSError):
                 temporary.unlink()
-        raise storage_error(path, error) from error
+        if isinstance(error, OSError):
+            raise storage_error(path, error) from error
+        raise
+
+
+def remove_unfinished(bundle: Bundle) -> None:
+    """Take away what a killed run was writing; only for who holds the bundle's lock.
+
+    Raises:
+        StorageError: the folder cannot be written.
+    """
+    for folder in (bundle.root, bundle.root / ROWS_DIR):
+        for path in sorted(folder.glob(f".*{_UNFINISHED}")):
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                raise storage_error(path, error) from error
 
 
 def storage_error(path: Path, error: OSError) -> StorageError:
@@ -182,8 +203,9 @@ def _refused(error: ValidationError, where: str) -> InputError:
 
 
 def write_items(bundle: Bundle, items: tuple[ItemRecord, ...]) -> str:
-    """Write the item records, in the order of their file, and return the digest of what was written."""
-    data = canonical_bytes([item.model_dump(mode="json") for item in items])
+    """Write the item records, in order of their ids, and return the digest of what was written."""
+    ordered = sorted(items, key=lambda item: item.id)
+    data = canonical_bytes([item.model_dump(mode="json") for item in ordered])
     write_atomically(bundle.items, data)
     return digest_bytes(data)
 

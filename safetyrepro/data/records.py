@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from safetyrepro.canonical import digest_json
 from safetyrepro.spec.base import Document
@@ -100,3 +100,14 @@ class Row(Document):
     """Whether a token holds characters of both prompt and answer."""
     dropped_tokens: int = 0
     """Tokens cut off the answer because the context ended."""
+
+    @model_validator(mode="after")
+    def _a_number_stands_where_it_was_scored(self) -> Row:
+        scored = self.outcome is Outcome.SCORED
+        if scored != (self.sum_nats is not None):
+            raise ValueError("sum_nats must be given exactly where the outcome is scored")
+        if scored and self.tokens < 1:
+            raise ValueError(f"tokens must be at least 1 where the outcome is scored; got {self.tokens}")
+        if self.outcome is Outcome.TIE:
+            raise ValueError("outcome must not be tie, which two answers have and one has not")
+        return self

@@ -97,7 +97,7 @@ class ItemsInfo(Document):
     name: str
     """Its printed name."""
     digest: str
-    """Digest over the digests of all items, in order of their ids."""
+    """Digest over the digests of all items, whatever their order."""
     items: int
     """Items."""
     clusters: int
@@ -175,7 +175,7 @@ class RandomBaseline(Document):
     expected: float
     """Its expectation."""
     low: float
-    """Lower end of its sampling interval at this number of clusters."""
+    """Lower end of its sampling interval at this number of items."""
     high: float
     """Upper end."""
     confidence: float
@@ -188,7 +188,8 @@ class Ranking(Document):
     configuration: str
     """The configuration."""
     ranks: dict[str, float]
-    """Rank by model, 1 is best; equal estimates share their mean rank; no number, no rank."""
+    """Rank by model, 1 is best; equal estimates share their mean rank; no number, no rank. Empty where the
+    ranking is refused, because the models differ in more than the model (finding SR304)."""
 
 
 class Difference(Document):
@@ -233,12 +234,12 @@ class Contrast(Document):
     """k-: configurations reliably behind."""
     n: int
     """Configurations with a number."""
-    disagreement_low: float
-    """Least disagreement rate that the joint bounds allow."""
-    disagreement_high: float
+    disagreement_low: float | None
+    """Least disagreement rate that the joint bounds allow; none below two configurations."""
+    disagreement_high: float | None
     """Largest disagreement rate that the joint bounds allow."""
     detectable_gap: float | None
-    """Median over configurations of the smallest difference the joint bounds could have told from zero."""
+    """Median over configurations of the difference that would have been reliably seen with 80% power."""
     equivalence_margin: float
     """The declared margin of equivalence."""
     equivalence_p: float | None
@@ -253,7 +254,7 @@ class FactorReversal(Document):
     matched: int
     """Matched changes: pairs of configurations that differ in this factor only."""
     reversed_: int = Field(alias="reversed")
-    """Of these, how many reverse the sign of the point estimate."""
+    """Of these, how many reverse the sign of the point estimate: that of the claim's weakest contrast."""
 
 
 class ClaimTest(Document):
@@ -268,7 +269,7 @@ class ClaimTest(Document):
     p_fails: float | None
     """One-sided p-value of its opposite over its configurations, Holm-adjusted over the declared claims."""
     factors: tuple[FactorReversal, ...]
-    """Matched changes of single factors, for the claim's first contrast."""
+    """Matched changes of single factors, and how many turn what the point estimates say of the claim."""
 
 
 class FindingRecord(Document):

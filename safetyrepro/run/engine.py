@@ -38,12 +38,12 @@ from safetyrepro.run.progress import Progress
 from safetyrepro.run.readiness import check_readiness
 from safetyrepro.run.shards import Shard, shards
 from safetyrepro.run.store import ShardRecord, ShardStore, only_run, write_spec
-from safetyrepro.score.backend import Backend
+from safetyrepro.score.backend import Backend, ForwardPath
 from safetyrepro.score.rendering import Renderer
-from safetyrepro.score.selfcheck import SelfCheck, self_check
+from safetyrepro.score.selfcheck import self_check
 from safetyrepro.score.shard import score_shard, shard_key
-from safetyrepro.spec.envelope import Pass, passes
-from safetyrepro.spec.experiment import Device, Experiment, LoglikScorer
+from safetyrepro.spec.envelope import Frame, Pass, passes
+from safetyrepro.spec.experiment import Device, Experiment
 from safetyrepro.spec.models import Dtype, ModelSource, WeightRounding
 
 
@@ -112,7 +112,11 @@ def run_experiment(job: Job, *, loader: Loader, progress: Progress) -> Outcome:
         write_spec(bundle, job.spec_bytes)
         items = tuple(item_record(pair) for pair in job.items.pairs)
         write_items(bundle, items)
-        collected = _score(job, bundle=bundle, loader=loader, progress=progress)
+        collected = Collected()
+        cache = None if job.cache_dir is None else job.cache_dir / "shards"
+        slices = tuple(shards(job.experiment, pairs=job.items.pairs))
+        store = ShardStore(bundle, cache=cache)
+        _Scoring(job, loader, store, progress, slices, collected).run()
         progress.note("analysing")
         results = analyse(
             job.experiment,
@@ -151,9 +155,9 @@ def bundle_digest(job: Job, *, loader: Loader, device: str) -> str:
     )
 
 
-def stored_rows(bundle: Bundle, shards: Iterable[ShardInfo], *, pass_id: str) -> Iterator[Row]:
+def stored_rows(bundle: Bundle, stored: Iterable[ShardInfo], *, pass_id: str) -> Iterator[Row]:
     """The rows of one pass, shard by shard, each checked against its digest."""
-    for shard in shards:
+    for shard in stored:
         if shard.pass_ == pass_id:
             yield from read_rows(bundle.root / shard.file, sha256=shard.sha256)
 
@@ -183,40 +187,108 @@ def _intact(bundle: Bundle, shard: ShardInfo) -> bool:
     return store.find(name, key=shard.key, pass_id=shard.pass_) is not None
 
 
-def _score(job: Job, *, bundle: Bundle, loader: Loader, progress: Progress) -> Collected:
-    collected = Collected()
-    cache = None if job.cache_dir is None else job.cache_dir / "shards"
-    store = ShardStore(bundle, cache=cache)
-    todo = passes(job.experiment)
-    slices = tuple(shards(job.experiment, pairs=job.items.pairs))
-    progress.start(shards=len(slices) * len(todo), done=0)
-    for group in _groups(todo):
-        first = next(iter(group.values()))
-        progress.note(f"loading {first.model.name}")
-        backend = loader.load(
+@dataclass(frozen=True, slots=True)
+class _Scoring:
+    """The loop's inner part: one loaded model after another, pass by pass, shard by shard."""
+
+    job: Job
+    loader: Loader
+    store: ShardStore
+    progress: Progress
+    slices: tuple[Shard, ...]
+    collected: Collected
+
+    def run(self) -> None:
+        todo = passes(self.job.experiment)
+        self.progress.start(shards=len(self.slices) * len(todo), done=0)
+        for group in _groups(todo):
+            self._group(group)  # a model is let go of before the next is loaded
+
+    def _group(self, group: Mapping[str, Pass]) -> None:
+        device, first = self.job.experiment.device, next(iter(group.values()))
+        self.progress.note(f"loading {first.model.name}")
+        backend = self.loader.load(
             first.model.source,
             dtype=first.dtype,
             rounding=first.rounding,
-            device=job.experiment.device,
-            base_dir=job.base_dir,
+            device=device,
+            base_dir=self.job.base_dir,
         )
-        budget = job.experiment.device.token_budget or backend.default_token_budget
+        budget = device.token_budget or backend.default_token_budget
         check = self_check(backend, token_budget=budget)
-        collected.add_backend(backend, check=check, token_budget=budget)
+        self.collected.add_backend(backend, check=check, token_budget=budget)
         for pass_id, one in group.items():
-            _score_pass(
-                job.experiment.scorer,
-                one,
-                slices=slices,
+            renderer = Renderer(backend.tokenizer, one.frame)
+            self.collected.add_pass(one, pass_id, backend=backend, renderer=renderer, check=check)
+            for shard in self.slices:
+                self._shard(
+                    shard,
+                    backend,
+                    pass_id=pass_id,
+                    frame=one.frame,
+                    renderer=renderer,
+                    budget=budget,
+                    path=check.path,
+                )
+
+    def _shard(
+        self,
+        shard: Shard,
+        backend: Backend,
+        *,
+        pass_id: str,
+        frame: Frame,
+        renderer: Renderer,
+        budget: int,
+        path: ForwardPath,
+    ) -> None:
+        scorer, name = self.job.experiment.scorer, shard.name(pass_id)
+        key = shard_key(
+            backend.identity,
+            shard.pairs,
+            frame=frame,
+            scorer=scorer,
+            context=scorer.context,
+            token_budget=budget,
+            path=path,
+        )
+        record = self.store.find(name, key=key, pass_id=pass_id)
+        reused = record is not None
+        if record is None:
+            started, clock = dt.datetime.now(dt.UTC), time.perf_counter()
+            scores = score_shard(
+                backend,
+                shard.pairs,
+                renderer=renderer,
                 pass_id=pass_id,
-                backend=backend,
-                check=check,
-                budget=budget,
-                store=store,
-                progress=progress,
-                collected=collected,
+                scorer=scorer,
+                context=scorer.context,
+                token_budget=budget,
+                path=path,
             )
-    return collected
+            record = self.store.save(
+                name,
+                scores.rows,
+                ShardRecord(
+                    key=key,
+                    sha256="",
+                    rows=len(scores.rows),
+                    scored_at=format_time(started),
+                    seconds=round(time.perf_counter() - clock, 3),
+                    tokens=scores.computed_tokens,
+                    token_budget=scores.token_budget,
+                    findings=finding_records(scores.findings),
+                ),
+                shared=scores.token_budget == budget,
+            )
+        self.collected.add_shard(shard, record, pass_id=pass_id, reused=reused)
+        self.progress.shard(
+            pass_id=pass_id,
+            items=len(shard.pairs),
+            tokens=record.tokens,
+            seconds=record.seconds,
+            reused=reused,
+        )
 
 
 def _groups(todo: Mapping[str, Pass]) -> Iterator[dict[str, Pass]]:
@@ -232,68 +304,3 @@ def _groups(todo: Mapping[str, Pass]) -> Iterator[dict[str, Pass]]:
         )
         grouped.setdefault(key, {})[name] = one
     yield from grouped.values()
-
-
-def _score_pass(
-    scorer: LoglikScorer,
-    one: Pass,
-    *,
-    slices: tuple[Shard, ...],
-    pass_id: str,
-    backend: Backend,
-    check: SelfCheck,
-    budget: int,
-    store: ShardStore,
-    progress: Progress,
-    collected: Collected,
-) -> None:
-    renderer = Renderer(backend.tokenizer, one.frame)
-    collected.add_pass(one, pass_id, backend=backend, renderer=renderer, check=check)
-    for shard in slices:
-        name = shard.name(pass_id)
-        key = shard_key(
-            backend.identity,
-            shard.pairs,
-            frame=one.frame,
-            scorer=scorer,
-            context=scorer.context,
-            token_budget=budget,
-            path=check.path,
-        )
-        record = store.find(name, key=key, pass_id=pass_id)
-        reused = record is not None
-        if record is None:
-            started, clock = dt.datetime.now(dt.UTC), time.perf_counter()
-            scores = score_shard(
-                backend,
-                shard.pairs,
-                renderer=renderer,
-                pass_id=pass_id,
-                scorer=scorer,
-                context=scorer.context,
-                token_budget=budget,
-                path=check.path,
-            )
-            record = store.save(
-                name,
-                scores.rows,
-                ShardRecord(
-                    key=key,
-                    sha256="",
-                    rows=len(scores.rows),
-                    scored_at=format_time(started),
-                    seconds=round(time.perf_counter() - clock, 3),
-                    tokens=scores.computed_tokens,
-                    token_budget=scores.token_budget,
-                    findings=finding_records(scores.findings),
-                ),
-                shared=scores.token_budget == budget,
-            )
-        collected.add_shard(shard, record, pass_id=pass_id, reused=reused)
-        progress.shard(
-            pass_id=pass_id,
-            items=len(shard.pairs),
-            tokens=record.tokens,
-            seconds=record.seconds,
-            reused=reused,
-        )

@@ -8,10 +8,11 @@ from typing import Protocol
 
 from safetyrepro.data.records import Pair
 from safetyrepro.data.sources import ItemSet
+from safetyrepro.run.readiness import check_readiness
+from safetyrepro.run.shards import shards
 from safetyrepro.score.backend import Tokenizer
 from safetyrepro.score.cost import ModelShape, ShardCost, compute_flop, memory_bytes, shard_cost
 from safetyrepro.score.rendering import Renderer
-from safetyrepro.spec.consistency import check_experiment
 from safetyrepro.spec.envelope import Pass, configurations, passes
 from safetyrepro.spec.experiment import Device, Experiment, LoglikScorer
 from safetyrepro.spec.models import Dtype, ModelSource
@@ -81,10 +82,10 @@ def plan_run(experiment: Experiment, *, items: ItemSet, base_dir: Path, surveyor
     """What `run` would do; nothing is scored and no weights are loaded.
 
     Raises:
-        InputErrors: the parts of the spec do not fit together.
+        InputErrors: the parts of the spec do not fit together, or do not fit the items.
         InputError: a model, a tokenizer or a template refuses.
     """
-    check_experiment(experiment)
+    check_readiness(experiment, items=items)
     budget = experiment.device.token_budget or surveyor.token_budget(experiment.device)
     rates: dict[tuple[int, Dtype], float] = {}
     found: list[PassPlan] = []
@@ -97,8 +98,8 @@ def plan_run(experiment: Experiment, *, items: ItemSet, base_dir: Path, surveyor
             )
         renderer = Renderer(surveyor.tokenizer(one.model.source, base_dir=base_dir), one.frame)
         costs = [
-            _cost(renderer, pairs, scorer=experiment.scorer, budget=budget)
-            for pairs in _slices(items.pairs, experiment.device.shard_items)
+            _cost(renderer, shard.pairs, scorer=experiment.scorer, budget=budget)
+            for shard in shards(experiment, pairs=items.pairs)
         ]
         found.append(_pass_plan(name, one, costs, shape=shape, rate=rates[key], budget=budget))
     grid = configurations(experiment)
@@ -108,10 +109,6 @@ def plan_run(experiment: Experiment, *, items: ItemSet, base_dir: Path, surveyor
         items=len(items.pairs),
         passes=tuple(found),
     )
-
-
-def _slices(pairs: tuple[Pair, ...], size: int) -> list[tuple[Pair, ...]]:
-    return [pairs[start : start + size] for start in range(0, len(pairs), size)]
 
 
 def _cost(renderer: Renderer, pairs: tuple[Pair, ...], *, scorer: LoglikScorer, budget: int) -> ShardCost:

@@ -17,6 +17,7 @@ from safetyrepro.data.bundle import (
     Bundle,
     parse_document,
     read_rows,
+    remove_unfinished,
     storage_error,
     write_atomically,
     write_document,
@@ -24,7 +25,7 @@ from safetyrepro.data.bundle import (
 )
 from safetyrepro.data.records import Row
 from safetyrepro.data.results import FindingRecord
-from safetyrepro.errors import InputError, IntegrityError
+from safetyrepro.errors import InputError, IntegrityError, StorageError
 from safetyrepro.spec.base import Document
 
 
@@ -34,7 +35,7 @@ class ShardRecord(Document):
     key: str
     """The digest of everything its scores depend on."""
     sha256: str
-    """The digest of its uncompressed rows, in the pass they were computed for."""
+    """The digest of its uncompressed rows."""
     rows: int
     """Rows in it."""
     scored_at: str
@@ -71,15 +72,31 @@ class ShardStore:
             rows = read_rows(rows_file, sha256=cached.sha256)
         except IntegrityError:
             return None
-        return self._write(name, _in_pass(rows, pass_id), cached)
+        return self._write(name, _in_pass(rows, pass_id), _of_pass(cached, pass_id))
 
-    def save(self, name: str, rows: tuple[Row, ...], record: ShardRecord) -> ShardRecord:
-        """Store a computed shard in the bundle, then in the cache; the record returns with its digest."""
+    def save(
+        self, name: str, rows: tuple[Row, ...], record: ShardRecord, *, shared: bool = True
+    ) -> ShardRecord:
+        """Store a computed shard in the bundle, then in the cache; the record returns with its digest.
+
+        Args:
+            name: of the shard in the bundle.
+            rows: in the order of the shard.
+            record: what is known about it; its digest and number of rows are filled in.
+            shared: whether other bundles may have it. Not where memory ran out: what was then computed
+                with half the token budget is not what the key promises.
+
+        Raises:
+            StorageError: the disk refuses; a shard that only the cache refused is in the bundle.
+        """
         stored = self._write(name, rows, record)
-        if self.cache is not None:
+        if self.cache is not None and shared:
             rows_file, record_file = self._cached(record.key)
-            sha256 = write_rows(rows_file, rows)
-            write_document(record_file, stored.model_copy(update={"sha256": sha256}))
+            try:
+                write_rows(rows_file, rows)
+                write_document(record_file, stored)
+            except StorageError as error:
+                raise StorageError(f"{error}; the cache can be left out with --no-cache") from error
         return stored
 
     def rows(self, name: str, record: ShardRecord) -> tuple[Row, ...]:
@@ -114,6 +131,12 @@ def _in_pass(rows: tuple[Row, ...], pass_id: str) -> tuple[Row, ...]:
     return tuple(row.model_copy(update={"pass_": pass_id}) for row in rows)
 
 
+def _of_pass(record: ShardRecord, pass_id: str) -> ShardRecord:
+    """The record with its findings placed in this bundle's pass, which may have another name."""
+    found = tuple(one.model_copy(update={"where": f"pass {pass_id}"}) for one in record.findings)
+    return record.model_copy(update={"findings": found})
+
+
 def _read_record(path: Path) -> ShardRecord | None:
     """The record at `path`; None where there is none to trust, and the shard is computed again."""
     try:
@@ -124,7 +147,9 @@ def _read_record(path: Path) -> ShardRecord | None:
 
 @contextlib.contextmanager
 def only_run(bundle: Bundle) -> Iterator[None]:
-    """Hold the bundle's lock; the operating system lets go of it when the process ends, however it ends.
+    """Hold the bundle's lock, and take away what a killed run was writing.
+
+    The operating system lets go of the lock when the process ends, however it ends.
 
     Raises:
         InputError: another run is writing into this bundle.
@@ -143,6 +168,7 @@ def only_run(bundle: Bundle) -> Iterator[None]:
             raise InputError(
                 f"{bundle.root}: must not be written by two runs; another run holds it"
             ) from None
+        remove_unfinished(bundle)
         yield
 
 

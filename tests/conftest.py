@@ -1,0 +1,30 @@
+"""Fixtures of the whole suite: one finished tiny bundle, made once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from fakes import FakeLoader, load_job, write_spec
+
+from safetyrepro.run.engine import Job, Outcome, run_experiment
+from safetyrepro.run.progress import Silent
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A run that is over: the spec's path, what the engine was given, and what it left behind."""
+
+    spec: Path
+    job: Job
+    outcome: Outcome
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    """A complete bundle of 3 models x 2 templates x 4 rules over 12 twins. Read it, never write into it."""
+    folder = tmp_path_factory.mktemp("finished")
+    spec = write_spec(folder / "spec")
+    job = load_job(spec, out_dir=folder / "runs")
+    return Finished(spec, job, run_experiment(job, loader=FakeLoader(), progress=Silent()))
