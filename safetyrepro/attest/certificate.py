@@ -16,7 +16,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
-from cryptography.x509.oid import NameOID, ObjectIdentifier
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID, ObjectIdentifier
 from pydantic import Field
 
 from safetyrepro.attest.document import AttestedDocument, KeyId, Principal, utc_instant, validate_document
@@ -25,7 +25,8 @@ from safetyrepro.canonical import parse_json
 from safetyrepro.errors import InputError, must_be
 
 _LIFE = timedelta(days=365 * 40)
-_DOCUMENT_SIGNING = ObjectIdentifier("1.3.6.1.5.5.7.3.36")
+# Document signing is what we mean; viewers built on NSS know only e-mail protection for it.
+_PURPOSES = (ObjectIdentifier("1.3.6.1.5.5.7.3.36"), ExtendedKeyUsageOID.EMAIL_PROTECTION)
 
 
 class PublicIdentity(AttestedDocument):
@@ -71,7 +72,7 @@ def self_signed_certificate(
         .not_valid_after(start + _LIFE)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(usage, critical=True)
-        .add_extension(x509.ExtendedKeyUsage([_DOCUMENT_SIGNING]), critical=False)
+        .add_extension(x509.ExtendedKeyUsage(_PURPOSES), critical=False)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(public_key), critical=False)
         .sign(private_key, SHA256())
     )
