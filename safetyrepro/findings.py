@@ -176,4 +176,12 @@ KINDS: dict[str, FindingKind] = _register(
         "Some items have no score in some cells; denominators are printed.",
         "Repeat the failed items, or report worst-case bounds.",
     ),
+    FindingKind(
+        "SR304",
+        "error",
+        "ranking refused",
+        "Compared models must differ only in the model; here something else differs too, so no ranking and "
+        "no comparison of them is given.",
+        "Give all models one `dtype`, or declare it as a factor.",
+    ),
 )
