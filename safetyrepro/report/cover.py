@@ -166,11 +166,16 @@ def _standing_words(claim: ClaimVerdict) -> str:
 def _tally(sides: tuple[Side, ...]) -> str:
     if not sides:
         return ""
-    ahead, behind, undecided, none = (
-        sum(side == one for side in sides) for one in ("ahead", "behind", "open", "none")
+    words: dict[Side, str] = {
+        "ahead": "as claimed",
+        "behind": "opposite",
+        "open": "undecided",
+        "none": "without a number",
+    }
+    counted = {side: sum(one == side for one in sides) for side in words}
+    return (
+        ", ".join(f"{counted[side]} {words[side]}" for side in words if counted[side]) + f" of {len(sides)}"
     )
-    text = f"{ahead} as claimed, {behind} opposite, {undecided} undecided"
-    return text + (f", {none} without a number" if none else "") + f" of {len(sides)}"
 
 
 def _ladder(report: Report) -> Figure:
