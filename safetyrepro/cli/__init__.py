@@ -42,7 +42,11 @@ COMMANDS: tuple[Command, ...] = (
         _RUN,
     ),
     Command("run", "Run a spec: score what is missing, analyse, and leave a bundle.", _RUN),
-    Command("report", "Write the signed report of a bundle: PDF, HTML and JSON.", _REPORT),
+    Command(
+        "report",
+        "Write the report of a bundle: report.pdf, report.html, report.json, and their signatures.",
+        _REPORT,
+    ),
     Command("keys", "Signing identities, and whom to trust.", _REPORT),
     Command("schema", "Write the JSON Schemas that editors complete spec files with.", _SPEC),
 )

@@ -42,17 +42,20 @@ def _split_dialogue(row: TableRow, adapter: DialogueAdapter, errors: RowErrors) 
     chosen, rejected = _text(row, adapter.chosen, errors), _text(row, adapter.rejected, errors)
     if chosen is None or rejected is None:
         return None
-    before, marker, _ = chosen.rpartition(adapter.marker)
-    prompt = before + marker
+    # An answer may hold the marker itself (a model that plays both sides), so only what both dialogues
+    # share counts as prompt.
+    before, marker, _ = _shared_start(chosen, rejected).rpartition(adapter.marker)
     if not marker:
-        errors.add(row.number, f"{adapter.chosen} must hold the marker {adapter.marker!r}", chosen)
+        what = f"{adapter.chosen} and {adapter.rejected} must begin alike, up to {adapter.marker!r}"
+        errors.add(row.number, what, chosen)
         return None
-    if not rejected.startswith(prompt):
-        errors.add(
-            row.number, f"{adapter.rejected} must begin with the prompt of {adapter.chosen}", rejected
-        )
-        return None
-    return {"prompt": prompt, "chosen": chosen[len(prompt) :], "rejected": rejected[len(prompt) :]}
+    start = len(before) + len(marker)
+    return {"prompt": chosen[:start], "chosen": chosen[start:], "rejected": rejected[start:]}
+
+
+def _shared_start(one: str, other: str) -> str:
+    pairs = enumerate(zip(one, other, strict=False))
+    return one[: next((index for index, (a, b) in pairs if a != b), min(len(one), len(other)))]
 
 
 def _order_by_label(row: TableRow, adapter: LabelAdapter, errors: RowErrors) -> dict[str, str] | None:

@@ -241,21 +241,14 @@ def _pair(row: TableRow, fields: PairFields, errors: RowErrors) -> Pair | None:
 def _text(row: TableRow, column: str, errors: RowErrors) -> str | None:
     """A text that a model can be asked: a string that is not blank."""
     value = row.cells.get(column)
-    what = f"{column} must be a non-empty string"
     if isinstance(value, str) and value.strip():
-        if _is_unicode(value):
-            return value
-        what = f"{column} must be text without lone surrogates"
+        return value
+    what = f"{column} must be a non-empty string"
     if column not in row.cells:
         errors.add(row.number, f"{what}{did_you_mean(column, row.cells)}", None)
     else:
         errors.add(row.number, what, value)
     return None
-
-
-def _is_unicode(text: str) -> bool:
-    """Whether UTF-8 can hold it: JSON's `\\ud83d` alone cannot be written, sent or hashed."""
-    return not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _label(row: TableRow, column: str, errors: RowErrors) -> str | None:

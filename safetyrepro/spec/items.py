@@ -67,7 +67,7 @@ class PairFields(Document):
 
 
 class DialogueAdapter(Document):
-    """Both answers are stored as whole dialogues: what they share, up to the last marker, is the prompt.
+    """Both answers are stored as whole dialogues: what they share, up to its last marker, is the prompt.
 
     The items' columns are then `prompt`, `chosen` and `rejected`, beside those of the source.
     """
@@ -78,7 +78,7 @@ class DialogueAdapter(Document):
     rejected: FieldName
     """The column of the other dialogue."""
     marker: Text
-    """What stands before the last answer, such as `\\n\\nAssistant:`; it ends the prompt."""
+    """What stands before an answer, such as `\\n\\nAssistant:`; the last both share ends the prompt."""
 
 
 class LabelAdapter(Document):

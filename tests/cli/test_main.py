@@ -102,13 +102,14 @@ def test_the_table_of_commands_is_what_is_in_the_folder() -> None:
 def test_every_command_says_in_one_line_what_help_lists_and_gives_an_example(command: cli.Command) -> None:
     module = import_module(f"safetyrepro.cli.{command.name}")
     if hasattr(module, "app"):
-        assert isinstance(module.app, typer.Typer)
-        assert module.app.info.help
-        text = str(module.app.info.help)
+        assert str(module.app.info.help).splitlines()[0] == command.summary
+        inner = {f"{command.name} {one.name}": one.callback for one in module.app.registered_commands}
+        assert inner
     else:
-        text = str(module.command.__doc__)
-    assert text.splitlines()[0] == command.summary
-    assert f"Example: safetyrepro {command.name}" in " ".join(text.split())
+        assert str(module.command.__doc__).splitlines()[0] == command.summary
+        inner = {command.name: module.command}
+    for name, function in inner.items():
+        assert f"Example: safetyrepro {name} " in " ".join(str(function.__doc__).split()), name
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)

@@ -16,11 +16,12 @@ from safetyrepro.canonical import digest_file
 from safetyrepro.data.sources import ItemSet, draw_sample, read_items, read_pairs
 from safetyrepro.data.tables import package_file
 from safetyrepro.errors import InputError, InputErrors, MissingExtraError
-from safetyrepro.spec.items import PairItems, Sample
-from safetyrepro.spec.load import parse_experiment
+from safetyrepro.spec.items import FileItems, PairItems, Sample
+from safetyrepro.spec.load import load_experiment, parse_experiment
 
 Row = dict[str, object]
 GOOD = (Path(__file__).parents[1] / "spec" / "good.yaml").read_text(encoding="utf-8")
+SPECS = Path(__file__).resolve().parents[2] / "specs"
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "preferences"
 
 
@@ -157,7 +158,7 @@ def test_items_without_a_name_are_called_by_their_row(tmp_path: Path) -> None:
         ({"rejected": " \n"}, r"items.jsonl: row 17: rejected must be a non-empty string; got ' \n'"),
         ({"prompt": 12}, "items.jsonl: row 17: prompt must be a non-empty string; got 12"),
         ({"prompt": None}, "items.jsonl: row 17: prompt must be a non-empty string; got None"),
-        ({"prompt": "\ud83d"}, "items.jsonl: row 17: prompt must be text without lone surrogates; got"),
+        ({"prompt": "\ud83d"}, "items.jsonl: row 17: text must be Unicode; got"),
         (
             {"rejected": "answer a8"},
             "items.jsonl: row 17: chosen and rejected must differ; got 'answer a8'",
@@ -198,7 +199,7 @@ def test_beyond_twenty_bad_rows_are_counted(tmp_path: Path) -> None:
     [
         (b"{}\n[1]\n", "items.jsonl: row 2: a row must be a JSON object; got [1]"),
         (b'{"a": 1, "a": 2}\n', "items.jsonl: row 1: object keys must be unique; got 'a' twice"),
-        (b'{"a": NaN}\n', "items.jsonl: row 1: numbers must be finite; got NaN"),
+        (b'{"a": NaN}\n', "items.jsonl: row 1: numbers must be finite; got 'NaN'"),
         (b'{"a": 1}\n{"a": \n', "items.jsonl: row 2: must be JSON; Expecting value"),
         (b'{"a": "\xff"}\n', "items.jsonl: row 1: must be JSON; 'utf-8' codec can't decode byte 0xff"),
         (b"", "items.jsonl: a source must hold at least one item; got 0"),
@@ -392,12 +393,41 @@ def test_dialogues_are_split_at_their_last_marker(tmp_path: Path) -> None:
         {"good": start + " a", "bad": "b"},
         {"good": 1},
     ]
+    alike = r"good and bad must begin alike, up to '\n\nAssistant:'"
     assert [line.split(";")[0] for line in _refused(tmp_path, bad, adapter=adapter, fields=fields)] == [
-        r"items.jsonl: row 2: good must hold the marker '\n\nAssistant:'",
-        "items.jsonl: row 3: bad must begin with the prompt of good",
+        f"items.jsonl: row 2: {alike}",
+        f"items.jsonl: row 3: {alike}",
         "items.jsonl: row 4: good must be text",
         "items.jsonl: row 4: bad must be text",
     ]
+
+
+def test_an_answer_that_holds_the_marker_stays_an_answer(tmp_path: Path) -> None:
+    start = "\n\nHuman: hi\n\nAssistant:"
+    adapter = {"kind": "dialogue", "chosen": "good", "rejected": "bad", "marker": "\n\nAssistant:"}
+    fields = {"prompt": "prompt", "chosen": "chosen", "rejected": "rejected"}
+    both_sides = " Hello.\n\nHuman: bye\n\nAssistant: Bye."
+    rows: list[Row] = [{"good": start + both_sides, "bad": start + " no"}]
+    (pair,) = _read(tmp_path, rows, adapter=adapter, fields=fields).pairs
+    assert (pair.prompt, pair.chosen, pair.rejected) == (start, both_sides, " no")
+
+
+@pytest.mark.shared
+def test_real_dialogues_come_apart_as_they_were_put_together(tmp_path: Path) -> None:
+    """Joins each prompt of the public file with its answers, and takes them apart as the spec says."""
+    path = SHARED / "hh_rlhf" / "pairs.jsonl.gz"
+    if not path.is_file():
+        pytest.skip("the public data files of ../shared are not here")
+    stored = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+    dialogues = [{side: row["prompt"] + row[side] for side in ("chosen", "rejected")} for row in stored]
+    _jsonl(tmp_path / "dialogues.jsonl", dialogues)
+    items = load_experiment(SPECS / "hh-rlhf.yaml").document.items
+    here = items.model_copy(update={"source": FileItems(kind="file", path="dialogues.jsonl")})
+    read = read_pairs(here, base_dir=tmp_path)
+    assert (len(read.pairs), read.excluded) == (2308, 4)
+    for pair in read.pairs:
+        row = stored[int(pair.id) - 1]
+        assert (pair.prompt, pair.chosen, pair.rejected) == (row["prompt"], row["chosen"], row["rejected"])
 
 
 def test_a_label_says_which_answer_is_chosen(tmp_path: Path) -> None:
