@@ -22,7 +22,7 @@ class LocalLoader:
         return local.device_class(device)
 
     def weights_digest(self, source: ModelSource, *, base_dir: Path) -> str:
-        return local.weights_digest(source, base_dir=base_dir, cache_dir=self.cache_dir)
+        return local.weights_digest(source, base_dir=base_dir)
 
     def load(
         self,

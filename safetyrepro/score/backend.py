@@ -29,6 +29,10 @@ class OutOfMemory(SafetyReproError):
     """The device has no memory left for this pack; a smaller token budget may fit."""
 
 
+class PackingUnsupported(SafetyReproError):
+    """The model's family cannot be given positions and a mask; it must take the plain path."""
+
+
 @dataclass(frozen=True, slots=True)
 class Identity:
     """Everything about a loaded model that decides the bits of a score.
@@ -152,6 +156,7 @@ class Backend(Protocol):
 
         Raises:
             OutOfMemory: a step did not fit.
+            PackingUnsupported: the family knows no explicit positions and mask (ALiBi, recurrence).
         """
 
     def plain(self, sequences: Sequence[tuple[tuple[int, ...], int]]) -> tuple[NDArray[np.float64], ...]:

@@ -76,15 +76,15 @@ def default_cache_dir() -> Path:
     return chosen()
 
 
-def weights_digest(source: ModelSource, *, base_dir: Path, cache_dir: Path | None = None) -> str:
+def weights_digest(source: ModelSource, *, base_dir: Path) -> str:
     """The digest of the weights as stored, without loading them; a declared digest is checked.
 
     Raises: as `load_backend`.
     """
     _require_extra()
-    from safetyrepro.score.local.files import find_files
+    from safetyrepro.score.local.files import find_weights
 
-    return find_files(source, base_dir=base_dir, cache_dir=cache_dir).digest
+    return find_weights(source, base_dir=base_dir)[1]
 
 
 def device_class(device: Device) -> str:

@@ -40,7 +40,17 @@ def find_files(source: ModelSource, *, base_dir: Path, cache_dir: Path | None) -
         InputError: nothing there, or another digest.
         StorageError: the cache cannot be written.
     """
-    expected = None if isinstance(source, HubModel) else source.sha256
+    place, digest = find_weights(source, base_dir=base_dir)
+    folder = place if place.is_dir() else _converted(place, digest=digest, cache_dir=cache_dir)
+    return ModelFiles(folder=folder, digest=digest)
+
+
+def find_weights(source: ModelSource, *, base_dir: Path) -> tuple[Path, str]:
+    """The declared folder or GGUF file and its digest, checked where one is declared.
+
+    Raises:
+        InputError: nothing there, or another digest.
+    """
     match source:
         case HubModel():
             place = _hub_place(source)
@@ -58,11 +68,10 @@ def find_files(source: ModelSource, *, base_dir: Path, cache_dir: Path | None) -
         digest = digest_file(place)
     else:
         raise InputError(f"{place}: model must exist; there is no such file or folder")
+    expected = None if isinstance(source, HubModel) else source.sha256
     if expected is not None and digest != expected:
         raise InputError(must_be(str(place), f"sha256 must be {expected}", digest))
-    if place.is_file():
-        return ModelFiles(folder=_converted(place, digest=digest, cache_dir=cache_dir), digest=digest)
-    return ModelFiles(folder=place, digest=digest)
+    return place, digest
 
 
 def digest_folder(folder: Path) -> str:

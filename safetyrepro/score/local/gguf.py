@@ -6,9 +6,9 @@ from pathlib import Path
 
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
-from transformers.utils import logging as transformers_logging
 
 from safetyrepro.errors import InputError
+from safetyrepro.score.local.quiet import quiet_transformers
 from safetyrepro.score.local.shape import fresh_model
 
 
@@ -20,18 +20,16 @@ def convert_gguf(file: Path, folder: Path) -> None:
     Raises:
         InputError: not a GGUF file, or of a family that transformers cannot read.
     """
-    bars = transformers_logging.is_progress_bar_enabled()
-    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
-        tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
-        loaded = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32)
-        config = AutoConfig.from_pretrained(file.parent, gguf_file=file.name)
-        fresh = fresh_model(config)
-        fresh.load_state_dict(loaded.state_dict())
-        fresh.save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
+        with quiet_transformers():
+            tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
+            loaded = AutoModelForCausalLM.from_pretrained(
+                file.parent, gguf_file=file.name, dtype=torch.float32
+            )
+            config = AutoConfig.from_pretrained(file.parent, gguf_file=file.name)
+            fresh = fresh_model(config)
+            fresh.load_state_dict(loaded.state_dict())
+            fresh.save_pretrained(folder)
+            tokenizer.save_pretrained(folder)
     except (ValueError, KeyError, RuntimeError, NotImplementedError) as error:
         raise InputError(f"{file}: must be a GGUF model that transformers can read; {error}") from error
-    finally:
-        if bars:
-            transformers_logging.enable_progress_bar()  # type: ignore[no-untyped-call]

@@ -14,6 +14,7 @@ from safetyrepro.score.cost import ModelShape
 from safetyrepro.score.local.device import choose_device
 from safetyrepro.score.local.files import find_files
 from safetyrepro.score.local.model import LocalBackend
+from safetyrepro.score.local.quiet import quiet_transformers
 from safetyrepro.score.local.rounding import round_model
 from safetyrepro.score.local.shape import fresh_model, shape_of
 from safetyrepro.score.local.tokens import LocalTokenizer, load_folder_tokenizer
@@ -59,7 +60,7 @@ def load_local_shape(source: ModelSource, *, base_dir: Path, cache_dir: Path | N
     """The sizes alone; see `score.local.load_shape`."""
     folder = find_files(source, base_dir=base_dir, cache_dir=cache_dir).folder
     config = _load_config(folder)
-    with torch.device("meta"):
+    with quiet_transformers(), torch.device("meta"):
         model = fresh_model(config)
     return shape_of(model)
 
@@ -75,14 +76,15 @@ def _load_config(folder: Path) -> PreTrainedConfig:
 def _load_model(folder: Path, *, dtype: Dtype, attention: str) -> PreTrainedModel:
     chosen = None if attention == "auto" else attention
     try:
-        return AutoModelForCausalLM.from_pretrained(
-            folder,
-            dtype=_DTYPES[dtype],
-            attn_implementation=chosen,
-            local_files_only=True,
-            trust_remote_code=False,
-            use_safetensors=True,
-        )
+        with quiet_transformers():
+            return AutoModelForCausalLM.from_pretrained(
+                folder,
+                dtype=_DTYPES[dtype],
+                attn_implementation=chosen,
+                local_files_only=True,
+                trust_remote_code=False,
+                use_safetensors=True,
+            )
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise InputError(
             f"{folder}: must be a causal language model that transformers can load; {error}"

@@ -16,7 +16,7 @@ from torch import nn
 from transformers import DynamicCache, PreTrainedModel
 from transformers.cache_utils import DynamicLayer
 
-from safetyrepro.score.backend import Identity, OutOfMemory
+from safetyrepro.score.backend import Identity, OutOfMemory, PackingUnsupported
 from safetyrepro.score.local.device import default_token_budget, device_class
 from safetyrepro.score.local.shape import context_tokens_of, output_head
 from safetyrepro.score.local.tokens import LocalTokenizer
@@ -47,6 +47,9 @@ class LocalBackend:
         self._takes_logits_to_keep = "logits_to_keep" in inspect.signature(model.forward).parameters
         trunk: nn.Module = model.base_model
         self._trunk = torch.compile(trunk, dynamic=True) if compiled else trunk
+        parameters = inspect.signature(trunk.forward).parameters
+        self._cache_argument = "cache" if "cache" in parameters else "past_key_values"
+        self._takes_positions = "position_ids" in parameters
         self._head = self._find_head()
         self._identity = Identity(
             weights=weights_digest,
@@ -89,6 +92,7 @@ class LocalBackend:
 
     @torch.inference_mode()
     def packed(self, schedule: Schedule) -> NDArray[np.float64]:
+        self._check_packing()
         trie = schedule.trie
         nats = np.full(len(trie.edge_tokens), np.nan)  # an edge that no step reaches poisons its answer
         cache: DynamicCache | None = None
@@ -130,6 +134,15 @@ class LocalBackend:
                 for row, (sequence, start) in enumerate(sequences)
             )
 
+    def _check_packing(self) -> None:
+        kinds = set(getattr(self._config, "layer_types", None) or ())
+        if not self._takes_positions or getattr(self._config, "alibi", False):
+            raise PackingUnsupported(f"{self._identity.architecture} takes no explicit positions")
+        if exotic := sorted(kinds - {"full_attention", "sliding_attention"}):
+            raise PackingUnsupported(
+                f"{self._identity.architecture} has layers of kind {', '.join(exotic)}"
+            )
+
     def _forward(
         self, trie: Trie, step: Step, cache: DynamicCache | None, *, keep: bool
     ) -> tuple[torch.Tensor, DynamicCache | None]:
@@ -142,7 +155,7 @@ class LocalBackend:
             "input_ids": self._tensor(trie.tokens[here])[None],
             "position_ids": self._tensor(trie.depths[here])[None],
             "attention_mask": self._mask(trie, here, np.concatenate([step.past, here])),
-            "past_key_values": cache,
+            self._cache_argument: cache,
             "use_cache": cache is not None,
         }
         if self._head is None:

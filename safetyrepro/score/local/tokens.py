@@ -14,6 +14,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase
 from safetyrepro.canonical import JsonValue, digest_bytes, digest_json
 from safetyrepro.errors import InputError
 from safetyrepro.score.backend import Encoded, Turn
+from safetyrepro.score.local.quiet import quiet_transformers
 
 TEMPLATE_DAY = dt.date(2024, 7, 26)
 """The day that templates with a clock in them (Llama 3's) are told, so that the same items give the same
@@ -27,7 +28,10 @@ def load_folder_tokenizer(folder: Path) -> LocalTokenizer:
         InputError: no tokenizer there, or only a slow one, which cannot say where its tokens stand.
     """
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        with quiet_transformers():
+            tokenizer = AutoTokenizer.from_pretrained(
+                folder, local_files_only=True, trust_remote_code=False
+            )
     except (OSError, ValueError, ImportError) as error:
         raise InputError(f"{folder}: must hold a tokenizer that transformers can read; {error}") from error
     if not getattr(tokenizer, "is_fast", False):
