@@ -16,10 +16,8 @@ validation and poppler's `pdfsig`.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from datetime import datetime
 from io import BytesIO
-from typing import Literal
 
 from asn1crypto import x509 as asn1_x509
 from cryptography import x509
@@ -52,38 +50,10 @@ from safetyrepro.attest.pdf_container import (
 )
 from safetyrepro.attest.pdf_reader import READABLE, open_pdf
 from safetyrepro.attest.pdf_slot import MAX_PDF_BYTES, SignatureSlot, digest_signed_ranges, find_slot
+from safetyrepro.attest.pdf_verdict import PdfSigner, PdfState, PdfVerdict
 from safetyrepro.errors import InputError, must_be
 
 FIELD_NAME = "safetyrepro"
-PdfState = Literal["genuine", "unsigned", "tampered", "malformed"]
-
-
-@dataclass(frozen=True, slots=True)
-class PdfSigner:
-    """Who sealed a PDF, in the words of the seal."""
-
-    keyid: str
-    principal: str
-    """The name in the certificate: what the signer wants to be called."""
-    certificate: x509.Certificate
-    signed_at: datetime
-    """The time the seal states, in UTC: asserted by the signer."""
-
-
-@dataclass(frozen=True, slots=True)
-class PdfVerdict:
-    """Whether a PDF is exactly what its signer sealed, and every check that led there.
-
-    Checked: every byte, the signature, the certification. Not checked: whose key it is, the time,
-    whether the content is right.
-    """
-
-    state: PdfState
-    checks: tuple[Check, ...]
-    """In the order they were made; those after a failed one are `not checked`."""
-    signer: PdfSigner | None
-    """Who sealed it; None unless the state is `genuine`."""
-
 
 _CHECK_NAMES = (
     "file",
