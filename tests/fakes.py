@@ -72,16 +72,16 @@ class FakeTokenizer:
     def chat(self, turns: Sequence[Turn], *, generation_prompt: bool) -> str:
         if any("REFUSE" in turn.content for turn in turns):
             raise InputError("the chat template refuses: a turn must not hold REFUSE")
-        text = "".join(f"<|{turn.role}|>{turn.content}{_END}\n" for turn in turns)
+        text = "".join(f"<|{turn.role}|>{turn.content.strip()}{_END}\n" for turn in turns)
         return text + ("<|assistant|>" if generation_prompt else "")
 
     def reference_ids(self, turns: Sequence[Turn], *, generation_prompt: bool) -> tuple[int, ...]:
         return self.encode(self.chat(turns, generation_prompt=generation_prompt), add_special=False).ids
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class FakeBackend:
-    """The copying machine. `before_pack` is called with the number of packs made so far."""
+    """The copying machine. `before_pack` is called before every pack."""
 
     identity: Identity
     skill: float
