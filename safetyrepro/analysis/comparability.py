@@ -9,7 +9,7 @@ from safetyrepro.spec.envelope import configurations, pass_of
 from safetyrepro.spec.experiment import Experiment
 
 
-def find_refusal(experiment: Experiment, first: str, second: str | None) -> str | None:
+def find_refusal(experiment: Experiment, *, first: str, second: str | None) -> str | None:
     """Why the two models must not be ranked against each other; None where they may.
 
     Items, frames, rules and device are one for all models of a spec, and a model's own weight treatment is
@@ -35,6 +35,6 @@ def find_refusals(experiment: Experiment) -> Iterator[str]:
     """Every reason for which some two models of the spec must not be ranked against each other."""
     names = [model.id for model in experiment.models]
     for first, second in itertools.combinations(names, 2):
-        refusal = find_refusal(experiment, first, second)
+        refusal = find_refusal(experiment, first=first, second=second)
         if refusal is not None:
             yield refusal

@@ -103,7 +103,7 @@ def compare(
     Models that differ in more than the model are not compared: their contrast has a reason in the place
     of every number, and is no member of the family.
     """
-    refusals = [find_refusal(experiment, one.first, one.second) for one in asked]
+    refusals = [find_refusal(experiment, first=one.first, second=one.second) for one in asked]
     members = tuple(one for one, refusal in zip(asked, refusals, strict=True) if refusal is None)
     decided = iter(_decided(experiment, table=table, asked=members, purpose=purpose))
     return tuple(

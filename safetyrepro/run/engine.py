@@ -268,8 +268,8 @@ class _Scoring:
             )
             record = self.store.save(
                 name,
-                scores.rows,
-                ShardRecord(
+                rows=scores.rows,
+                record=ShardRecord(
                     key=key,
                     sha256="",
                     rows=len(scores.rows),

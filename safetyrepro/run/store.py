@@ -75,7 +75,7 @@ class ShardStore:
         return self._write(name, _in_pass(rows, pass_id), _of_pass(cached, pass_id))
 
     def save(
-        self, name: str, rows: tuple[Row, ...], record: ShardRecord, *, shared: bool = True
+        self, name: str, *, rows: tuple[Row, ...], record: ShardRecord, shared: bool = True
     ) -> ShardRecord:
         """Store a computed shard in the bundle, then in the cache; the record returns with its digest.
 

@@ -81,7 +81,7 @@ def _parse(text: str | bytes, name: str, kinds: Mapping[str, Kind[D_co]]) -> D_c
         # Strict mode takes a list for a tuple from JSON only, and JSON is what a spec's digest is made of.
         document = kind.model.model_validate_json(json.dumps(located.data))
     except ValidationError as error:
-        _refuse(located, find_complaints(error, kind.model, located.data))
+        _refuse(located, find_complaints(error, model=kind.model, data=located.data))
         raise AssertionError(f"{name}: a refused document without a complaint") from error
     # What must hold between parts is asked only of parts that have their form.
     _refuse(located, [complaint(problem) for problem in kind.find_problems(document)])

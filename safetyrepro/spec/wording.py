@@ -57,7 +57,7 @@ def got(value: object) -> str:
     return shorten(value)
 
 
-def find_complaints(error: ValidationError, model: type[BaseModel], data: JsonValue) -> list[Complaint]:
+def find_complaints(error: ValidationError, *, model: type[BaseModel], data: JsonValue) -> list[Complaint]:
     """Every error of a refused document, without those that only follow from another."""
     found: list[Complaint] = []
     renamed: set[DataPath] = set()
