@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from safetyrepro.errors import InputError, must_be
 from safetyrepro.stats.envelope import JointComparison, MarginTests, Method
@@ -41,7 +42,9 @@ def compare_pairs(
         level: joint two-sided level over pairs and configurations.
         margin: also test every cell against this margin (non-inferiority, equivalence).
 
-    Bootstrap-t below 200 clusters, the full sample's standard error from there on. A cell has no test,
+    Bootstrap-t below 200 clusters; from there on the full sample's standard error, with Student's tails at
+    one degree of freedom less than the cell's clusters (without them coverage was .93 to .94 at 250
+    clusters). `critical_value` is that of the cells with most clusters. A cell has no test,
     and stands in `undefined`, where fewer than 5 clusters have both scores or the difference is the same
     for every item.
 
@@ -61,19 +64,30 @@ def compare_pairs(
     usable = np.ones(estimates.differences.shape, dtype=bool)
     for cell in undefined:
         usable[cell] = False
-    tally = CellTally(estimates.differences, estimates.standard_errors, usable=usable, margin=margin)
+    studentised = data.clusters < STUDENTISED_BELOW
+    tally = CellTally(
+        estimates.differences,
+        estimates.standard_errors,
+        usable=usable,
+        margin=margin,
+        clusters=None if studentised else estimates.clusters,
+    )
     if usable.any():
         blocks = resample_statistics(data, declared, estimates=estimates, rng=rng, resamples=resamples)
         for block in blocks:
             tally.add(block)
-    method: Method = "bootstrap-t" if data.clusters < STUDENTISED_BELOW else "fixed-standard-error"
+    method: Method = "bootstrap-t" if studentised else "fixed-standard-error"
     return tally.comparison(
         declared, estimates, undefined=undefined, level=level, resamples=resamples, method=method
     )
 
 
 class CellTally:
-    """Counts, over blocks of resampled statistics, how often each observed one is reached."""
+    """Counts, over blocks of resampled statistics, how often each observed one is reached.
+
+    `clusters` (P, C) is given when resampled statistics have the full sample's standard error: they then
+    lack the spread that an estimated error adds, so the observed ones are first put on their scale.
+    """
 
     def __init__(
         self,
@@ -82,9 +96,12 @@ class CellTally:
         *,
         usable: NDArray[np.bool_],
         margin: float | None,
+        clusters: NDArray[np.int64] | None = None,
     ) -> None:
         self._usable = usable
-        self._t = np.where(usable, differences / np.where(usable, standard_errors, 1.0), np.nan)
+        self._clusters = clusters
+        t = np.where(usable, differences / np.where(usable, standard_errors, 1.0), np.nan)
+        self._t = self._on_resampled_scale(t)
         self._joint = MaxT(self._t[usable]) if usable.any() else None
         shape = usable.shape
         self._ahead = np.zeros(shape, dtype=np.int64)
@@ -96,7 +113,8 @@ class CellTally:
         self._worst = np.where(usable, self._t, np.inf).min(axis=1)
         self._margin = margin
         shift = np.where(usable, (margin or 0.0) / np.where(usable, standard_errors, 1.0), np.nan)
-        self._above, self._below = self._t + shift, self._t - shift
+        self._above = self._on_resampled_scale(t + shift)
+        self._below = self._on_resampled_scale(t - shift)
         self._not_worse = np.zeros(shape, dtype=np.int64)
         self._not_better = np.zeros(shape, dtype=np.int64)
 
@@ -136,8 +154,9 @@ class CellTally:
             joint = self._joint.result(level=level)
             decisions[usable] = joint.decisions
             adjusted[usable] = joint.adjusted_p
-            critical = joint.critical_value
-            reach[usable] = joint.critical_value * errors[usable]
+            critical_values = self._on_observed_scale(joint.critical_value)
+            critical = float(critical_values[usable].min())
+            reach[usable] = (critical_values * errors)[usable]
 
         def p_value(counts: NDArray[np.int64], where: NDArray[np.bool_]) -> NDArray[np.float64]:
             return np.where(where, (1.0 + counts) / (1.0 + resamples), np.nan)
@@ -170,6 +189,21 @@ class CellTally:
             margin=tests,
             undefined=undefined,
         )
+
+    def _on_resampled_scale(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        """t with Student's tails to a statistic of a resample with fixed error: normal, slightly narrow."""
+        if self._clusters is None:
+            return t
+        k = np.maximum(self._clusters, 2).astype(np.float64)
+        normal = -special.ndtri(special.stdtr(k - 1, -np.abs(t)))
+        return np.asarray(np.copysign(normal * np.sqrt((k - 1) / k), t))
+
+    def _on_observed_scale(self, value: float) -> NDArray[np.float64]:
+        """(P, C) the inverse, for a critical value: that of each cell."""
+        if self._clusters is None:
+            return np.full(self._usable.shape, value)
+        k = np.maximum(self._clusters, 2).astype(np.float64)
+        return np.asarray(-special.stdtrit(k - 1, special.ndtr(-value * np.sqrt(k / (k - 1)))))
 
 
 def all_pairs(models: int) -> NDArray[np.int64]:

@@ -135,8 +135,7 @@ def detectable_gaps(comparison: JointComparison, *, power: float = 0.8) -> NDArr
     quantile = _power_quantile(power)
     if isinstance(comparison.critical_value, Undefined):
         return np.full(comparison.differences.shape, np.nan)
-    gaps = (comparison.critical_value + quantile) * comparison.standard_errors
-    return np.where(np.isnan(comparison.lower), np.nan, gaps)
+    return (comparison.upper - comparison.lower) / 2 + quantile * comparison.standard_errors
 
 
 def critical_value(*, level: float, comparisons: int = 1) -> float:

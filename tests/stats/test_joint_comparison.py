@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from scipy.stats import norm
+from scipy.stats import t as student
+from threadpoolctl import threadpool_limits
 
 from safetyrepro.errors import InputError
 from safetyrepro.stats import joint, joint_comparison, pair_columns
@@ -72,6 +75,14 @@ def loop_step_down(t, drawn, level):
     return out[: t.size].astype(int) - out[t.size :].astype(int)
 
 
+def with_students_tails(t, critical, clusters):
+    """Observed t on the scale of fixed-error resamples, and their critical value on that of t."""
+    narrow = np.sqrt((clusters - 1) / clusters)
+    scaled = np.sign(t) * norm.isf(student.sf(np.abs(t), clusters - 1)) * narrow
+    most = clusters.max()
+    return scaled, student.isf(norm.sf(critical * np.sqrt(most / (most - 1))), most - 1)
+
+
 CASES = {
     "items as clusters, few": {"items": 60, "clusters": None, "missing": 0.0},
     "clusters of unequal size": {"items": 120, "clusters": 31, "missing": 0.0},
@@ -100,9 +111,13 @@ def test_the_fast_path_is_the_per_resample_loop(name: str) -> None:
     assert result.method == ("bootstrap-t" if studentised else "fixed-standard-error")
     t, drawn = loop_statistics(scores, clusters, pairs, counts, studentised=studentised)
     np.testing.assert_allclose(result.differences / result.standard_errors, t, rtol=1e-8)
+    critical = np.sort(np.abs(drawn).max(axis=(1, 2)))[94]  # the 95th of 99
+    if not studentised:
+        t, critical = with_students_tails(t, critical, result.clusters)
     np.testing.assert_array_equal(result.decisions.reshape(-1), loop_step_down(t, drawn, 0.95))
-    maxima = np.sort(np.abs(drawn).max(axis=(1, 2)))
-    assert result.critical_value == pytest.approx(maxima[94], rel=1e-7)  # the 95th of 99
+    assert result.critical_value == pytest.approx(critical, rel=1e-7)
+    reach = (result.upper - result.lower) / 2 / result.standard_errors
+    assert (reach >= result.critical_value * (1 - 1e-12)).all()
     np.testing.assert_allclose(result.p_ahead, (1 + (drawn >= t).sum(axis=0)) / 100, atol=0.0101)
     some = (1 + (drawn.max(axis=2) >= t.max(axis=1)).sum(axis=0)) / 100
     np.testing.assert_allclose(result.some_ahead_p, some, atol=0.0101)
@@ -354,9 +369,21 @@ def test_a_wrong_table_is_refused(scores: np.ndarray, clusters: np.ndarray, mess
         compare_pairs(scores, clusters, pairs=np.array([[0, 1]]), rng=generator(), resamples=99)
 
 
-def test_thread_count_does_not_change_a_bit() -> None:
-    """The sums behind every product are exact, so any grouping of them gives the same bits."""
-    data = joint.cluster_scores(np.random.default_rng(0).normal(size=(2, 3, 400)), np.arange(400))
+def test_the_number_of_threads_does_not_change_a_bit() -> None:
+    scores = np.random.default_rng(0).normal(size=(6, 20, 700))
+    results = []
+    for threads in (1, 2):
+        with threadpool_limits(limits=threads):
+            results.append(
+                compare_pairs(scores, np.arange(700), pairs=all_pairs(6), rng=generator(), resamples=99)
+            )
+    for name in ("lower", "standard_errors", "adjusted_p", "p_ahead", "some_behind_p"):
+        np.testing.assert_array_equal(getattr(results[0], name), getattr(results[1], name))
+
+
+def test_resampled_sums_are_exact_whatever_their_grouping() -> None:
+    given = np.random.default_rng(0).normal(size=(2, 3, 400))
+    data = joint.cluster_scores(given, np.arange(400))
     (counts,) = resample_counts(generator(), clusters=400, resamples=20, block=20)
     cells = data.values.reshape(6, 400)
     product = counts @ cells.T
@@ -364,7 +391,7 @@ def test_thread_count_does_not_change_a_bit() -> None:
     in_parts = counts[:, :133] @ cells[:, :133].T + counts[:, 133:] @ cells[:, 133:].T
     np.testing.assert_array_equal(product, backwards)
     np.testing.assert_array_equal(product, in_parts)
-    assert np.abs(data.values - np.random.default_rng(0).normal(size=(2, 3, 400))).max() < 1e-10
+    assert np.abs(data.values - given).max() < 1e-10
 
 
 def test_all_pairs_lists_every_pair_once() -> None:
