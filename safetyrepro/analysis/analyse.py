@@ -102,11 +102,10 @@ def _analysis_messages(experiment: Experiment, items: Sequence[ItemRecord]) -> I
             yield must_be(f"analysis.{name}", what, given)
     weights = experiment.items.weights
     if weights is not None:
-        declared = {stratum.name for stratum in weights}
-        found = {item.stratum for item in items}
+        declared = sorted(stratum.name for stratum in weights)
+        found = sorted({str(item.stratum) for item in items})
         if declared != found:
-            names = ", ".join(sorted(str(name) for name in found))
-            yield must_be("items.weights", f"must weigh the strata of the items, {names}", sorted(declared))
+            yield must_be("items.weights", f"must name the strata {', '.join(found)}, once each", declared)
         for stratum in weights:
             if stratum.weight == 0.0:
                 yield must_be("items.weights", f"the weight of {stratum.name} must be above 0", 0.0)

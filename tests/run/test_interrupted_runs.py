@@ -1,4 +1,4 @@
-"""Killed, interrupted, out of space: what is complete is kept, and the same call ends with the same bytes."""
+"""Killed, interrupted, out of space: what is complete stays, and the same call ends with the same bytes."""
 
 from __future__ import annotations
 
