@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import jinja2
+from tokenizers import Encoding
 from tokenizers import Tokenizer as FastTokenizer
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 
@@ -51,6 +52,7 @@ class LocalTokenizer:
         self._special = frozenset(tokenizer.all_special_ids) | frozenset(
             number for number, token in tokenizer.added_tokens_decoder.items() if token.special
         )
+        self._template = None if tokenizer.chat_template is None else tokenizer.get_chat_template()
         self._digest = digest_json(
             {"tokenizer": digest_bytes(text.encode()), "bos": self.bos_id, "special": sorted(self._special)}
         )
@@ -61,10 +63,7 @@ class LocalTokenizer:
 
     @property
     def template_digest(self) -> str | None:
-        template = self._tokenizer.chat_template
-        if template is None:
-            return None
-        return digest_bytes(template.encode()) if isinstance(template, str) else digest_json(template)
+        return None if self._template is None else digest_bytes(self._template.encode())
 
     @property
     def bos_id(self) -> int | None:
@@ -73,11 +72,11 @@ class LocalTokenizer:
 
     def encode(self, text: str, *, add_special: bool) -> Encoded:
         encoding = self._fast.encode(text, add_special_tokens=add_special)
-        added = encoding.special_tokens_mask
+        starts, ends = _cover(encoding, len(text))
         return Encoded(
             ids=tuple(encoding.ids),
-            starts=tuple(-1 if a else start for a, (start, _) in zip(added, encoding.offsets, strict=True)),
-            ends=tuple(-1 if a else end for a, (_, end) in zip(added, encoding.offsets, strict=True)),
+            starts=starts,
+            ends=ends,
             special=tuple(number in self._special for number in encoding.ids),
         )
 
@@ -89,7 +88,7 @@ class LocalTokenizer:
         return tuple(int(number) for number in encoded["input_ids"])
 
     def _apply(self, turns: Sequence[Turn], *, generation_prompt: bool, tokenize: bool):  # type: ignore[no-untyped-def]
-        if self._tokenizer.chat_template is None:
+        if self._template is None:
             raise InputError(
                 "factors: template must be plain for a tokenizer without a chat template; got chat"
             )
@@ -99,11 +98,39 @@ class LocalTokenizer:
                 tokenize=tokenize,
                 add_generation_prompt=generation_prompt,
                 return_dict=tokenize,
-                strftime_now=TEMPLATE_DAY.strftime,
+                chat_template=_FIXED_DAY + self._template
+                if "strftime_now" in self._template
+                else self._template,
             )
         except (jinja2.TemplateError, TypeError, ValueError, KeyError) as error:
             roles = ", ".join(turn.role for turn in turns)
             raise InputError(f"chat template: must render the turns {roles}; it says: {error}") from error
+
+
+def _fixed_day() -> str:
+    """A macro that answers `strftime_now` in a template with `TEMPLATE_DAY` at midnight."""
+    codes = ["%d", "%m", "%b", "%B", "%y", "%Y", "%a", "%A", "%j", "%H", "%M", "%S"]
+    filters = "".join(f"|replace('{code}', '{TEMPLATE_DAY.strftime(code)}')" for code in codes)
+    return "{%- macro strftime_now(format) -%}{{ format" + filters + " }}{%- endmacro -%}"
+
+
+_FIXED_DAY = _fixed_day()
+
+
+def _cover(encoding: Encoding, length: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Where each token starts and ends, -1 for added ones; together the tokens cover every character.
+
+    Characters that normalisation merged into a token (an accent into its letter) have no token of their
+    own: they go to the token before them, those at the very start to the first.
+    """
+    spans = encoding.offsets
+    own = [at for at, added in enumerate(encoding.special_tokens_mask) if not added]
+    starts, ends = [-1] * len(spans), [-1] * len(spans)
+    for place, at in enumerate(own):
+        starts[at] = spans[at][0] if place else 0
+        following = spans[own[place + 1]][0] if place + 1 < len(own) else length
+        ends[at] = max(spans[at][1], following)
+    return tuple(starts), tuple(ends)
 
 
 def _with_whole_offsets(text: str) -> str:
