@@ -99,6 +99,20 @@ def document_bytes(document: BaseModel) -> bytes:
     return canonical_bytes(document.model_dump(mode="json", by_alias=True, exclude_unset=True))
 
 
+def _defects(error: ValidationError) -> list[ErrorDetails]:
+    """The errors but for "too short" about a list whose items were refused: it only counts them."""
+    found = error.errors(include_url=False)
+    places = [item["loc"] for item in found]
+
+    def is_consequence(item: ErrorDetails) -> bool:
+        size = len(item["loc"])
+        return item["type"] == "too_short" and any(
+            len(place) > size and place[:size] == item["loc"] for place in places
+        )
+
+    return [item for item in found if not is_consequence(item)]
+
+
 def _field_names(model: type[BaseModel]) -> list[str]:
     """The names of all fields of the model and of the models inside it."""
     schema = model.model_json_schema()
@@ -126,9 +140,7 @@ def validate_document(value: JsonValue, model: type[ModelT], *, where: str) -> M
     try:
         return model.model_validate_json(canonical_bytes(value))
     except ValidationError as error:
-        raise InputErrors(
-            _message(item, prefix=where, model=model) for item in error.errors(include_url=False)
-        ) from error
+        raise InputErrors(_message(item, prefix=where, model=model) for item in _defects(error)) from error
 
 
 def validate_located(located: Located, model: type[ModelT]) -> ModelT:
@@ -141,7 +153,7 @@ def validate_located(located: Located, model: type[ModelT]) -> ModelT:
         return model.model_validate_json(canonical_bytes(located.data))
     except ValidationError as error:
         found = sorted(
-            ((_place(located, item), item) for item in error.errors(include_url=False)),
+            ((_place(located, item), item) for item in _defects(error)),
             key=lambda pair: pair[0],
         )
         raise InputErrors(

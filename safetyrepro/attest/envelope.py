@@ -24,7 +24,7 @@ from safetyrepro.canonical import JsonValue, canonical_bytes, parse_json
 from safetyrepro.errors import InputError, must_be
 
 IN_TOTO_PAYLOAD = "application/vnd.in-toto+json"
-MAX_ENVELOPE_BYTES = 16 * 2**20
+MAX_ENVELOPE_BYTES = 8 * 2**20
 _MAX_SIGNATURES = 64
 _FIELDS = frozenset({"payload", "payloadType", "signatures"})
 _SIGNATURE_FIELDS = frozenset({"keyid", "sig"})
