@@ -51,7 +51,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("schema", "Write the JSON Schemas that editors complete spec files with.", _SPEC),
 )
 
-_EPILOG = "Exit codes: " + "; ".join(f"{code.value} {meaning}" for code, meaning in MEANINGS.items()) + "."
+_EPILOG = "\n".join(["Exit codes", *(f"{code.value:>3}  {meaning}" for code, meaning in MEANINGS.items())])
 
 _BUG = (
     "This is a bug in safetyrepro, not in your input. Please report it with the lines above, the command, "

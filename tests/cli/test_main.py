@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -75,7 +76,7 @@ def test_help_lists_every_command_and_every_exit_code() -> None:
         assert f" {command.name} " in text
         assert command.summary in text
     for code in Exit:
-        assert f"{code.value} {exits.MEANINGS[code]}" in " ".join(text.split())
+        assert re.search(rf"\n +{code.value}  {re.escape(exits.MEANINGS[code])} *\n", text)
 
 
 def _is_command(path: Path) -> bool:
