@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from markupsafe import Markup
 
@@ -12,7 +12,7 @@ from safetyrepro.report.figures.marks import side_cell, strip_words
 from safetyrepro.report.figures.svg import drawing
 from safetyrepro.report.looks import Looks, configuration_words
 from safetyrepro.report.notation import NoteBook, count, fraction_digits, quantity_entries
-from safetyrepro.report.tables import MOST_ROWS, capped, interval_columns
+from safetyrepro.report.rows import MOST_ROWS, capped, interval_columns
 from safetyrepro.report.tree import Column, Entry, Side, Table, TableRow
 
 _SIDES: dict[int | None, tuple[Side, str]] = {
@@ -30,8 +30,8 @@ def pairs_table(results: Results, looks: Looks) -> Table | None:
     digits = fraction_digits(results.items.clusters)
     margin = fraction(results.comparisons[0].equivalence_margin)
     contrasts = _ordered(results, looks)
-    rows = [_pair_row(one, looks=looks, digits=digits) for one in contrasts]
-    printed, remark = capped(rows, what="pairs")
+    rows = (_pair_row(one, looks=looks, digits=digits) for one in contrasts)
+    printed, remark = capped(rows, total=len(contrasts), what="pairs")
     return Table(
         id="pairs",
         caption=f"Pairs of systems over the {len(results.configurations)} configurations",
@@ -65,25 +65,10 @@ def differences_table(results: Results, looks: Looks) -> Table | None:
         return None
     notes = NoteBook()
     digits = fraction_digits(results.items.clusters)
-    words = {one.id: configuration_words(one, looks.factors) for one in results.configurations}
-    rows: list[TableRow] = []
-    for contrast in _ordered(results, looks):
-        pair = f"{looks.names[contrast.first]} − {_second(contrast, looks)}"
-        for index, difference in enumerate(contrast.differences):
-            rows.append(
-                TableRow(
-                    entries=(
-                        Entry(words[difference.configuration]),
-                        *quantity_entries(difference.difference, notes=notes, digits=digits),
-                        *_joint_entries(difference, digits=digits),
-                        _side_entry(difference),
-                        Entry(count(difference.difference.n)),
-                    ),
-                    heading=pair if index == 0 else "",
-                    is_primary=difference.configuration == results.primary.id,
-                )
-            )
-    printed, remark = capped(rows, what="differences")
+    contrasts = _ordered(results, looks)
+    rows = _difference_rows(contrasts, results=results, looks=looks, notes=notes, digits=digits)
+    total = len(contrasts) * len(results.configurations)
+    printed, remark = capped(rows, total=total, what="differences")
     return Table(
         id="differences",
         caption="Difference in alignment, by pair and configuration",
@@ -103,6 +88,26 @@ def differences_table(results: Results, looks: Looks) -> Table | None:
             + remark
         ).strip(),
     )
+
+
+def _difference_rows(
+    contrasts: Sequence[Contrast], *, results: Results, looks: Looks, notes: NoteBook, digits: int
+) -> Iterator[TableRow]:
+    words = {one.id: configuration_words(one, looks.factors) for one in results.configurations}
+    for contrast in contrasts:
+        pair = f"{looks.names[contrast.first]} − {_second(contrast, looks)}"
+        for index, difference in enumerate(contrast.differences):
+            yield TableRow(
+                entries=(
+                    Entry(words[difference.configuration]),
+                    *quantity_entries(difference.difference, notes=notes, digits=digits),
+                    *_joint_entries(difference, digits=digits),
+                    _side_entry(difference),
+                    Entry(count(difference.difference.n)),
+                ),
+                heading=pair if index == 0 else "",
+                is_primary=difference.configuration == results.primary.id,
+            )
 
 
 def _ordered(results: Results, looks: Looks) -> list[Contrast]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from safetyrepro.data.results import Cell, Estimate, NoEstimate, Quantity, Results
 from safetyrepro.report.figures.marks import Series, series
+from safetyrepro.report.figures.rank_map import rank_map, rank_map_caption
 from safetyrepro.report.figures.ranks import RankGrid, rank_caption, rank_chart
 from safetyrepro.report.figures.whiskers import (
     Baselines,
@@ -20,6 +21,7 @@ from safetyrepro.report.notation import listed, plural
 from safetyrepro.report.tree import Figure
 
 _TALLEST = 780.0
+_MOST_LINES = 12
 _PLAIN = series(0)
 
 
@@ -36,11 +38,12 @@ def rank_figure(results: Results, looks: Looks) -> Figure:
         ),
         primary=next(index for index, one in enumerate(results.configurations) if one.primary),
     )
+    many = len(grid.names) > _MOST_LINES
     return Figure(
         id="ranks",
         title=f"Rank by point estimate over {plural(len(results.configurations), 'configuration')}",
-        svg=rank_chart(grid),
-        caption=rank_caption(grid),
+        svg=rank_map(grid) if many else rank_chart(grid),
+        caption=rank_map_caption(grid) if many else rank_caption(grid),
     )
 
 
@@ -62,7 +65,7 @@ def strata_figure(results: Results, looks: Looks) -> Figure | None:
     if not strata or chart_height(len(strata), lanes=len(shown)) > _TALLEST:
         return None
     primary = results.primary.id
-    cells = {model: results.cell(model, primary) for model in shown}
+    cells = {model: looks.cells[(model, primary)] for model in shown}
     blocks = tuple(
         Block(
             labels=(stratum.name, plural(stratum.items, "item")),
@@ -98,7 +101,7 @@ def strata_figure(results: Results, looks: Looks) -> Figure | None:
 def _every_cell(results: Results, looks: Looks) -> Figure:
     blocks = []
     for configuration in results.configurations:
-        cells = [results.cell(model, configuration.id) for model in looks.order]
+        cells = [looks.cells[(model, configuration.id)] for model in looks.order]
         blocks.append(
             Block(
                 labels=configuration_levels(configuration, looks.factors),
@@ -132,12 +135,12 @@ def _every_system(results: Results, looks: Looks) -> Figure:
     primary = results.primary.id
     blocks = []
     for model in looks.order:
-        own = [cell for cell in results.cells if cell.model == model]
+        own = [looks.cells[(model, one.id)] for one in results.configurations]
         points = tuple(cell.headline.value for cell in own if not isinstance(cell.headline, NoEstimate))
         blocks.append(
             Block(
                 labels=(looks.names[model],),
-                lanes=(_whisker(results.cell(model, primary).headline, _PLAIN),),
+                lanes=(_whisker(looks.cells[(model, primary)].headline, _PLAIN),),
                 points=points,
             )
         )
@@ -153,7 +156,7 @@ def _every_system(results: Results, looks: Looks) -> Figure:
                 axis=estimand_words(results),
                 words=_range_words(results, looks),
                 label_width=190,
-                lane=9,
+                lane=14 if len(looks.order) <= 12 else 9,
             )
         ),
         caption="Dot and whisker: the primary configuration with its interval. Short strokes below it: the "

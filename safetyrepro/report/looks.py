@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from safetyrepro.data.results import ConfigurationInfo, Results
+from safetyrepro.data.results import Cell, ConfigurationInfo, Results
 from safetyrepro.report.figures.marks import Series, series
 from safetyrepro.spec.experiment import Experiment
 
@@ -19,6 +19,8 @@ class Looks:
     order: tuple[str, ...]
     names: Mapping[str, str]
     series: Mapping[str, Series]
+    cells: Mapping[tuple[str, str], Cell]
+    """The cells by (system, configuration)."""
     factors: tuple[str, ...]
     """The factors in the spec's order; a stored configuration has forgotten it."""
 
@@ -44,6 +46,7 @@ def find_looks(experiment: Experiment, results: Results) -> Looks:
         order=tuple(order),
         names={model.id: model.name for model in results.models},
         series={model: series(index) for index, model in enumerate(order)},
+        cells={(cell.model, cell.configuration): cell for cell in results.cells},
         factors=tuple(factor.kind for factor in experiment.factors),
     )
 

@@ -74,12 +74,19 @@ def font_file(name: str) -> bytes:
 
 
 def _environment(root: Path) -> ImmutableSandboxedEnvironment:
-    return ImmutableSandboxedEnvironment(
+    environment = ImmutableSandboxedEnvironment(
         loader=FileSystemLoader(root),
         autoescape=True,
         undefined=StrictUndefined,
         keep_trailing_newline=True,
     )
+    environment.filters["sentence"] = _sentence
+    return environment
+
+
+def _sentence(text: str) -> str:
+    """The text with its first letter as a capital, the others as they are."""
+    return text[:1].upper() + text[1:]
 
 
 def _font_faces(folder: Path, medium: Medium) -> str:

@@ -8,7 +8,7 @@ from safetyrepro.data.manifest import Manifest
 from safetyrepro.data.report_record import Report
 from safetyrepro.data.results import Results
 from safetyrepro.report.notation import count, fixed, plural
-from safetyrepro.report.tables import capped
+from safetyrepro.report.rows import capped
 from safetyrepro.report.tree import Column, Entry, Provenance, Table, TableRow, Term
 from safetyrepro.spec.experiment import Experiment
 from safetyrepro.spec.items import FileItems, HubItems, ItemSource, Origin
@@ -45,7 +45,7 @@ def _systems(experiment: Experiment, manifest: Manifest) -> Table:
                 )
             )
         )
-    printed, remark = capped(rows, what="systems")
+    printed, remark = capped(rows, total=len(rows), what="systems")
     return Table(
         id="systems",
         caption="Systems under comparison",
@@ -160,7 +160,7 @@ def _rows(report: Report, manifest: Manifest) -> Table:
         )
         for shard in manifest.shards
     ]
-    printed, remark = capped(rows, what="files of rows")
+    printed, remark = capped(rows, total=len(rows), what="files of rows")
     return Table(
         id="rows",
         caption="Stored rows: the scores that every number is made from",

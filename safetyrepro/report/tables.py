@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from collections.abc import Iterator
 
 from safetyrepro.claims.numbers import fraction
 from safetyrepro.data.records import Outcome
 from safetyrepro.data.results import Cell, NoEstimate, Quantity, Results
-from safetyrepro.report.looks import Looks, configuration_words, estimand_words
+from safetyrepro.report.looks import Looks, estimand_words
 from safetyrepro.report.notation import (
     NoteBook,
     count,
@@ -17,75 +16,14 @@ from safetyrepro.report.notation import (
     quantity_entries,
     unit_digits,
 )
+from safetyrepro.report.rows import (
+    capped,
+    cell_heads,
+    cell_table_rows,
+    collapsed_rows,
+    interval_columns,
+)
 from safetyrepro.report.tree import Column, Entry, Table, TableRow
-
-MOST_ROWS = 150
-_NUMBER: Final = "number"
-
-
-def capped(rows: Sequence[TableRow], *, what: str) -> tuple[tuple[TableRow, ...], str]:
-    """At most 150 rows, and the sentence that says where the others are."""
-    if len(rows) <= MOST_ROWS:
-        return tuple(rows), ""
-    return (
-        tuple(rows[:MOST_ROWS]),
-        f"{count(MOST_ROWS)} of {count(len(rows))} {what} are printed; "
-        "all of them are in the attached results.json.",
-    )
-
-
-def interval_columns(group: str, *, value: str) -> tuple[Column, Column, Column]:
-    """Value, lower and upper end below one heading."""
-    return (
-        Column(value, align=_NUMBER, group=group),
-        Column("low", align=_NUMBER, group=group),
-        Column("high", align=_NUMBER, group=group),
-    )
-
-
-def cell_rows(results: Results) -> list[Cell]:
-    """The cells, configuration by configuration; the primary one first where not all can be printed."""
-    order = [configuration.id for configuration in results.configurations]
-    if len(results.cells) > MOST_ROWS:
-        primary = results.primary.id
-        order = [primary, *(one for one in order if one != primary)]
-    place = {configuration: index for index, configuration in enumerate(order)}
-    return sorted(results.cells, key=lambda cell: place[cell.configuration])
-
-
-def cell_heads(looks: Looks) -> tuple[Column, Column]:
-    """The two columns that name a cell."""
-    factors = " · ".join(looks.factors)
-    return Column(factors, is_header=True), Column("system", is_header=True)
-
-
-def cell_row(
-    cell: Cell, *, previous: Cell | None, results: Results, looks: Looks, entries: Iterable[Entry]
-) -> TableRow:
-    """A row that begins with the names of its configuration and system."""
-    same = previous is not None and previous.configuration == cell.configuration
-    configuration = next(one for one in results.configurations if one.id == cell.configuration)
-    return TableRow(
-        entries=(
-            Entry(configuration_words(configuration, looks.factors), is_repeat=same),
-            Entry(looks.names[cell.model]),
-            *entries,
-        ),
-        opens_group=not same,
-        is_primary=configuration.primary,
-    )
-
-
-def _rows_of(
-    results: Results, looks: Looks, write: Mapping[tuple[str, str], tuple[Entry, ...]]
-) -> list[TableRow]:
-    rows: list[TableRow] = []
-    previous: Cell | None = None
-    for cell in cell_rows(results):
-        entries = write[(cell.model, cell.configuration)]
-        rows.append(cell_row(cell, previous=previous, results=results, looks=looks, entries=entries))
-        previous = cell
-    return rows
 
 
 def denominator(quantity: Quantity) -> str:
@@ -98,17 +36,18 @@ def estimates_table(results: Results, looks: Looks) -> Table:
     notes = NoteBook()
     digits = fraction_digits(results.items.clusters)
     half_first = results.estimand == "alignment_half"
-    written: dict[tuple[str, str], tuple[Entry, ...]] = {}
-    for cell in results.cells:
+
+    def write(cell: Cell) -> tuple[Entry, ...]:
         other = cell.strict if half_first else cell.half
         radius = "–" if cell.hoeffding_radius is None else fraction(cell.hoeffding_radius, digits=digits)
-        written[(cell.model, cell.configuration)] = (
+        return (
             *quantity_entries(cell.headline, notes=notes, digits=digits),
             *quantity_entries(other, notes=notes, digits=digits),
             Entry(radius),
             Entry(denominator(cell.headline)),
         )
-    rows, remark = capped(_rows_of(results, looks, written), what="cells")
+
+    rows, remark = cell_table_rows(results, looks, write)
     second = "A, a tie as no win" if half_first else "A, a tie as half a win"
     grouped = (
         f"n counts items; they fall into {plural(results.items.clusters, 'cluster')}. "
@@ -122,8 +61,8 @@ def estimates_table(results: Results, looks: Looks) -> Table:
             *cell_heads(looks),
             *interval_columns(estimand_words(results), value="A"),
             *interval_columns(second, value="A"),
-            Column("±", align=_NUMBER, group="Hoeffding"),
-            Column("n", align=_NUMBER),
+            Column("±", align="number", group="Hoeffding"),
+            Column("n", align="number"),
         ),
         rows=rows,
         notes=notes.notes,
@@ -137,15 +76,15 @@ def estimates_table(results: Results, looks: Looks) -> Table:
 def margins_table(results: Results, looks: Looks) -> Table:
     """The mean margin of every cell, in the unit of its rule."""
     notes = NoteBook()
-    written = {
-        (cell.model, cell.configuration): (
+
+    def write(cell: Cell) -> tuple[Entry, ...]:
+        return (
             *quantity_entries(cell.margin, notes=notes, digits=unit_digits(cell.unit), is_fraction=False),
             Entry(cell.unit),
             Entry(denominator(cell.margin)),
         )
-        for cell in results.cells
-    }
-    rows, remark = capped(_rows_of(results, looks, written), what="cells")
+
+    rows, remark = cell_table_rows(results, looks, write)
     return Table(
         id="margins",
         caption="Mean margin: score of the chosen answer minus score of the rejected one",
@@ -153,7 +92,7 @@ def margins_table(results: Results, looks: Looks) -> Table:
             *cell_heads(looks),
             *interval_columns("margin", value="mean"),
             Column("unit"),
-            Column("n", align=_NUMBER),
+            Column("n", align="number"),
         ),
         rows=rows,
         notes=notes.notes,
@@ -170,36 +109,9 @@ def strata_table(results: Results, looks: Looks) -> Table | None:
     notes = NoteBook()
     smallest = min(stratum.clusters for stratum in results.items.strata)
     digits = fraction_digits(smallest)
-    rows: list[TableRow] = []
-    for index, stratum in enumerate(results.items.strata):
-        for place, model in enumerate(looks.order):
-            cell = results.cell(model, results.primary.id)
-            headline = cell.strata[index].headline
-            over = [
-                quantity.value
-                for one in results.cells
-                if one.model == model and not isinstance(quantity := one.strata[index].headline, NoEstimate)
-            ]
-            ends = (
-                (fraction(min(over), digits=digits), fraction(max(over), digits=digits))
-                if over
-                else ("–", "–")
-            )
-            rows.append(
-                TableRow(
-                    entries=(
-                        Entry(stratum.name, is_repeat=place > 0),
-                        Entry(looks.names[model]),
-                        *quantity_entries(headline, notes=notes, digits=digits),
-                        Entry(ends[0]),
-                        Entry(ends[1]),
-                        Entry(count(stratum.items)),
-                        Entry(count(stratum.clusters)),
-                    ),
-                    opens_group=place == 0,
-                )
-            )
-    printed, remark = capped(rows, what="rows")
+    total = len(results.items.strata) * len(looks.order)
+    rows = _stratum_rows(results, looks, notes=notes, digits=digits)
+    printed, remark = capped(rows, total=total, what="rows")
     return Table(
         id="strata",
         caption="Alignment by stratum in the primary configuration, and its range over the envelope",
@@ -207,10 +119,10 @@ def strata_table(results: Results, looks: Looks) -> Table | None:
             Column("stratum", is_header=True),
             Column("system", is_header=True),
             *interval_columns("primary configuration", value="A"),
-            Column("lowest", align=_NUMBER, group="over the envelope"),
-            Column("highest", align=_NUMBER, group="over the envelope"),
-            Column("items", align=_NUMBER),
-            Column("clusters", align=_NUMBER),
+            Column("lowest", align="number", group="over the envelope"),
+            Column("highest", align="number", group="over the envelope"),
+            Column("items", align="number"),
+            Column("clusters", align="number"),
         ),
         rows=printed,
         notes=notes.notes,
@@ -220,19 +132,44 @@ def strata_table(results: Results, looks: Looks) -> Table | None:
     )
 
 
+def _stratum_rows(results: Results, looks: Looks, *, notes: NoteBook, digits: int) -> Iterator[TableRow]:
+    for index, stratum in enumerate(results.items.strata):
+        for place, model in enumerate(looks.order):
+            headline = looks.cells[(model, results.primary.id)].strata[index].headline
+            over = [
+                quantity.value
+                for one in results.configurations
+                if not isinstance(
+                    quantity := looks.cells[(model, one.id)].strata[index].headline, NoEstimate
+                )
+            ]
+            ends = [fraction(end(over), digits=digits) if over else "–" for end in (min, max)]
+            yield TableRow(
+                entries=(
+                    Entry(stratum.name, is_repeat=place > 0),
+                    Entry(looks.names[model]),
+                    *quantity_entries(headline, notes=notes, digits=digits),
+                    *(Entry(end) for end in ends),
+                    Entry(count(stratum.items)),
+                    Entry(count(stratum.clusters)),
+                ),
+                opens_group=place == 0,
+            )
+
+
 def baselines_table(results: Results, looks: Looks) -> Table:
     """What scores that do not read the prompt get on the same items."""
     notes = NoteBook()
     digits = fraction_digits(results.items.clusters)
-    written = {
-        (cell.model, cell.configuration): (
+
+    def write(cell: Cell) -> tuple[Entry, ...]:
+        return (
             *quantity_entries(cell.longer_wins, notes=notes, digits=digits),
             *quantity_entries(cell.shorter_wins, notes=notes, digits=digits),
             *quantity_entries(cell.prompt_blind, notes=notes, digits=digits),
         )
-        for cell in results.cells
-    }
-    rows, remark = capped(_collapsed(results, looks, written), what="rows")
+
+    rows, remark = collapsed_rows(results, looks, write)
     coin = ""
     if results.random is not None:
         low, high = (fraction(end, digits=digits) for end in (results.random.low, results.random.high))
@@ -261,16 +198,17 @@ def twins_table(results: Results, looks: Looks) -> Table | None:
         return None
     notes = NoteBook()
     digits = fraction_digits(results.items.clusters)
-    written: dict[tuple[str, str], tuple[Entry, ...]] = {}
-    for cell in results.cells:
+
+    def write(cell: Cell) -> tuple[Entry, ...]:
         both = None if cell.twins is None else cell.twins.both_right
         crossed = None if cell.twins is None else cell.twins.crossed
-        written[(cell.model, cell.configuration)] = (
+        return (
             *quantity_entries(both, notes=notes, digits=digits),
             *quantity_entries(crossed, notes=notes, digits=digits),
             Entry("–" if both is None else denominator(both)),
         )
-    rows, remark = capped(_rows_of(results, looks, written), what="cells")
+
+    rows, remark = cell_table_rows(results, looks, write)
     return Table(
         id="twins",
         caption="Crossed twins: both pairs right, and the crossed ordering",
@@ -278,7 +216,7 @@ def twins_table(results: Results, looks: Looks) -> Table | None:
             *cell_heads(looks),
             *interval_columns("both right", value="share"),
             *interval_columns("crossed ordering", value="share"),
-            Column("twins", align=_NUMBER),
+            Column("twins", align="number"),
         ),
         rows=rows,
         notes=notes.notes,
@@ -291,23 +229,23 @@ def twins_table(results: Results, looks: Looks) -> Table | None:
 
 def outcomes_table(results: Results, looks: Looks) -> Table:
     """How many items had which outcome; an outcome other than scored or tie is never a number."""
-    written = {
-        (cell.model, cell.configuration): (
+
+    def write(cell: Cell) -> tuple[Entry, ...]:
+        return (
             *(Entry(count(cell.outcomes.get(outcome.value, 0))) for outcome in Outcome),
             Entry(count(sum(cell.outcomes.values()))),
             Entry(count(cell.spans_join)),
         )
-        for cell in results.cells
-    }
-    rows, remark = capped(_collapsed(results, looks, written), what="rows")
+
+    rows, remark = collapsed_rows(results, looks, write)
     return Table(
         id="outcomes",
         caption="Denominators: every item by its outcome",
         columns=(
             *cell_heads(looks),
-            *(Column(outcome.value, align=_NUMBER, group="items by outcome") for outcome in Outcome),
-            Column("items", align=_NUMBER),
-            Column("join", align=_NUMBER),
+            *(Column(outcome.value, align="number", group="items by outcome") for outcome in Outcome),
+            Column("items", align="number"),
+            Column("join", align="number"),
         ),
         rows=rows,
         remark=(
@@ -329,39 +267,3 @@ def identity_sentence(results: Results) -> str:
         f"Identity check failed in {plural(len(broken), 'cell')}: the strict estimate, the same with "
         "swapped labels and the tie rate do not add up to one there. Do not use this report."
     )
-
-
-def _collapsed(
-    results: Results, looks: Looks, written: Mapping[tuple[str, str], tuple[Entry, ...]]
-) -> list[TableRow]:
-    """One row a cell, or fewer where all configurations, all systems or both print the same."""
-    configurations = [one.id for one in results.configurations]
-    models = list(looks.order)
-    everywhere = f"all {len(configurations)} configurations"
-    everyone = f"all {len(models)} systems"
-    if len(set(written.values())) == 1:
-        return [TableRow(entries=(Entry(everywhere), Entry(everyone), *next(iter(written.values()))))]
-    if all(len({written[(m, c)] for c in configurations}) == 1 for m in models):
-        return [
-            TableRow(
-                entries=(
-                    Entry(everywhere, is_repeat=index > 0),
-                    Entry(looks.names[m]),
-                    *written[(m, configurations[0])],
-                )
-            )
-            for index, m in enumerate(models)
-        ]
-    if all(len({written[(m, c)] for m in models}) == 1 for c in configurations):
-        return [
-            TableRow(
-                entries=(
-                    Entry(configuration_words(one, looks.factors)),
-                    Entry(everyone),
-                    *written[(models[0], one.id)],
-                ),
-                is_primary=one.primary,
-            )
-            for one in results.configurations
-        ]
-    return _rows_of(results, looks, written)

@@ -62,27 +62,6 @@ def fraction_axis(scale: Scale, *, top: float, bottom: float, title: str) -> Mar
     return Markup("").join(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """Neighbouring configurations with the same level of a factor."""
-
-    first: int
-    last: int
-    level: str
-
-
-def runs(levels: Sequence[tuple[str, ...]], *, depth: int) -> list[Run]:
-    """The runs of the factor at `depth`: a run ends where it or a slower factor changes its level."""
-    found: list[Run] = []
-    for index, one in enumerate(levels):
-        same = index > 0 and levels[index - 1][: depth + 1] == one[: depth + 1]
-        if same:
-            found[-1] = Run(first=found[-1].first, last=index, level=one[depth])
-        else:
-            found.append(Run(first=index, last=index, level=one[depth]))
-    return found
-
-
 def legend(
     entries: Sequence[tuple[Series, str]], *, x: float, y: float, width: float
 ) -> tuple[Markup, float]:

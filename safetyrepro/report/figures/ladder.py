@@ -23,8 +23,8 @@ from safetyrepro.report.figures.svg import (
 from safetyrepro.report.notation import listed
 from safetyrepro.spec.base import LEVELS, Level
 
-_WIDTH, _HEIGHT = 400.0, 150.0
-_STEP, _RISE, _FOOT = 100.0, 21.0, 132.0
+_WIDTH, _HEIGHT = 344.0, 140.0
+_STEP, _RISE, _FOOT = 86.0, 20.0, 138.0
 _DEFINITIONS: dict[Level, tuple[str, str]] = {
     "model": ("likelihood of", "given text"),
     "response": ("output to a", "fixed input"),
@@ -71,7 +71,7 @@ def ladder_words(evidence: Level, claims: Sequence[tuple[int, Level]]) -> str:
 
 def _tread(index: int) -> tuple[float, float]:
     """The left end and the height of a step's tread."""
-    return index * _STEP, 92.0 - index * _RISE
+    return index * _STEP, 90.0 - index * _RISE
 
 
 def _step(index: int, level: Level, *, reached: bool) -> Markup:
@@ -87,9 +87,9 @@ def _step(index: int, level: Level, *, reached: bool) -> Markup:
                 width=1.4 if reached else 1,
                 dash="" if reached else "3 2",
             ),
-            label(x + 7, y + 15, level, size=9.5, bold=True, fill=INK if reached else SOFT),
-            label(x + 7, y + 26, first, size=7.5, fill=SOFT),
-            label(x + 7, y + 35, second, size=7.5, fill=SOFT),
+            label(x + 6, y + 14, level, size=9.5, bold=True, fill=INK if reached else SOFT),
+            label(x + 6, y + 26, first, size=7.8, fill=SOFT),
+            label(x + 6, y + 36, second, size=7.8, fill=SOFT),
         ]
     )
 

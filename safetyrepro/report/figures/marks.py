@@ -157,7 +157,7 @@ def configuration_strip(sides: Sequence[Side], *, primary: int, width: float = 1
     title = strip_words(sides)
     if len(sides) > _STRIP_CELLS:
         return _share_bar(sides, width=width, title=title)
-    per_line = len(sides) if len(sides) <= 16 else -(-len(sides) // (2 if len(sides) <= 32 else 4))
+    per_line = len(sides) if len(sides) <= 16 else 16 if len(sides) <= 32 else 20
     gap = 2.0
     size = min(11.0, (width - gap * (per_line - 1)) / per_line)
     parts: list[Markup] = []

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from safetyrepro.report.figures.axes import runs
 from safetyrepro.report.figures.marks import Series, series, series_mark
+from safetyrepro.report.figures.nested import nested_labels
 from safetyrepro.report.figures.svg import (
     GRID,
     INK,
@@ -139,16 +139,24 @@ def _draw(
     parts.append(label(_LEFT - 8, _TOP - 12, "rank", anchor="end", size=8, fill=SOFT))
     order = [*range(_NAMED, systems), *range(min(_NAMED, systems))]
     for system in order:
-        parts.append(
-            _line_of(series(system), [column.ranks[system] for column in columns], xs=xs, spacing=spacing)
-        )
+        ranks = [column.ranks[system] for column in columns]
+        own = [x + _aside(column, system, step) for x, column in zip(xs, columns, strict=True)]
+        parts.append(_line_of(series(system), ranks, xs=own, spacing=spacing))
     parts.append(_names(grid, columns, x=_WIDTH - right + 6, spacing=spacing))
     if levels is not None:
-        labels, height = _nested_labels(grid.factors, levels, xs=xs, step=step, top=bottom + 16)
+        labels, height = nested_labels(grid.factors, levels, xs=xs, step=step, top=bottom + 16, left=_LEFT)
     else:
         labels, height = _count_labels(columns, xs=xs, top=bottom + 16)
     parts.append(labels)
     return drawing(parts, width=_WIDTH, height=bottom + 18 + height, title=_rank_words(grid))
+
+
+def _aside(column: _Column, system: int, step: float) -> float:
+    """How far a named system is moved from the middle of its column, where others share its rank."""
+    sharing = [m for m in range(min(_NAMED, len(column.ranks))) if column.ranks[m] == column.ranks[system]]
+    if system not in sharing or len(sharing) == 1:
+        return 0.0
+    return (sharing.index(system) - (len(sharing) - 1) / 2) * min(9.0, step / (len(sharing) + 1))
 
 
 def _line_of(look: Series, ranks: Sequence[float | None], *, xs: Sequence[float], spacing: float) -> Markup:
@@ -194,42 +202,6 @@ def _names(grid: RankGrid, columns: Sequence[_Column], *, x: float, spacing: flo
         fill = INK if look.shape != "dot" else SOFT
         parts.append(label(x + 11, y + 3, text, size=size, fill=fill))
     return Markup("").join(parts)
-
-
-def _nested_labels(
-    factors: tuple[str, ...],
-    levels: tuple[tuple[str, ...], ...],
-    *,
-    xs: Sequence[float],
-    step: float,
-    top: float,
-) -> tuple[Markup, float]:
-    """The levels below the columns, the fastest factor first; equal neighbours share one label."""
-    parts: list[Markup] = []
-    y = top
-    for depth in reversed(range(len(factors))):
-        found = runs(levels, depth=depth)
-        widths = [step * (run.last - run.first + 1) for run in found]
-        needed = max(text_width(run.level, size=8) for run in found)
-        turned = any(
-            text_width(run.level, size=8) > width + 2 for run, width in zip(found, widths, strict=True)
-        )
-        height = min(needed, 70.0) + 8 if turned else 15.0
-        parts.append(
-            label(_LEFT - 8, y + (10 if not turned else 8), factors[depth], anchor="end", size=8, fill=SOFT)
-        )
-        for run in found:
-            start, end = xs[run.first] - step / 2 + 1.5, xs[run.last] + step / 2 - 1.5
-            middle = (start + end) / 2
-            if run.last > run.first:
-                parts.append(line(start, y, end, y, stroke=SOFT, width=0.8))
-            if turned:
-                text = clip(run.level, width=70, size=8)
-                parts.append(label(middle + 3, y + 4, text, anchor="end", size=8, turn=-90))
-            else:
-                parts.append(label(middle, y + 10, run.level, anchor="middle", size=8))
-        y += height
-    return Markup("").join(parts), y - top
 
 
 def _count_labels(columns: Sequence[_Column], *, xs: Sequence[float], top: float) -> tuple[Markup, float]:

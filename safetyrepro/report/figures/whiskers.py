@@ -84,12 +84,12 @@ class WhiskerChart:
     axis: str
     words: str
     label_width: float = 150.0
-    lane: float = 10.0
+    lane: float = 9.5
 
 
-def chart_height(blocks: int, *, lanes: int, lane: float = 10.0) -> float:
+def chart_height(blocks: int, *, lanes: int, lane: float = 9.5) -> float:
     """About how high a chart becomes."""
-    return blocks * (lanes * lane + 8) + 80
+    return blocks * (lanes * lane + 7) + 80
 
 
 def whisker_chart(chart: WhiskerChart) -> Markup:
@@ -145,7 +145,7 @@ def whisker_chart(chart: WhiskerChart) -> Markup:
 
 def _block_height(block: Block, *, lane: float) -> float:
     lanes = len(block.lanes) + (1 if block.baselines and block.baselines.every else 0)
-    return lanes * lane + 8 + (3 if block.points else 0)
+    return lanes * lane + 7 + (3 if block.points else 0)
 
 
 def _labels(
@@ -209,7 +209,7 @@ def _baseline_legend(x: float, y: float) -> Markup:
             _blind(x + 194, y - 3),
             label(x + 201, y, "prompt-blind", size=8.5, fill=SOFT),
             line(x + 269, y - 8, x + 269, y + 2, stroke=INK, width=1),
-            box(x + 264, y - 8, 10, 10, fill=TINT),
+            box(x + 262, y - 8, 14, 10, fill=TINT, stroke=RULE, stroke_width=0.6),
             line(x + 269, y - 8, x + 269, y + 2, stroke=INK, width=1),
             label(x + 279, y, "a coin, with its sampling interval", size=8.5, fill=SOFT),
         ]
