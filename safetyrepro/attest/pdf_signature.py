@@ -38,7 +38,7 @@ from pyhanko_certvalidator import ValidationContext
 
 from safetyrepro.attest.certificate import certificate_keyid, check_certificate
 from safetyrepro.attest.check import Check, decide, failed, not_checked, passed
-from safetyrepro.attest.document import utc_instant
+from safetyrepro.attest.document import format_instant, utc_instant
 from safetyrepro.attest.hostile import hostile_input
 from safetyrepro.attest.keys import SigningIdentity
 from safetyrepro.attest.pdf_container import (
@@ -93,12 +93,13 @@ def sign_pdf(pdf: bytes, *, identity: SigningIdentity, signed_at: datetime) -> b
         signed_at: the time the seal states; whole seconds, any zone.
 
     Raises:
-        InputError: not a PDF, or signed already.
+        InputError: not a PDF, signed already, or a time outside the certificate's years.
     """
     where = "PDF to sign"
     if find_slot(pdf).traces:
         raise InputError(f"{where}: must not be signed already")
     open_pdf(pdf, where=where)
+    _check_time(signed_at, certificate=identity.certificate, where=where)
     try:
         return _seal(pdf, identity=identity, signed_at=utc_instant(signed_at))
     except (PdfError, SigningError) as error:
@@ -162,7 +163,7 @@ def _read_sealed(
     try:
         with hostile_input("PDF", READABLE):
             seal = _only_seal(open_pdf(pdf, where="PDF"), slot=slot)
-            signed_at = _stated_time(seal)
+            signed_at = _stated_time(seal, certificate=container.certificate)
     except InputError as error:
         return _verdict("malformed", [*checks, failed(certified, str(error))])
     checks = [*checks, passed(certified, "one signature, which allows no change")]
@@ -231,11 +232,21 @@ def _only_seal(reader: PdfFileReader, *, slot: SignatureSlot) -> EmbeddedPdfSign
     return seal
 
 
-def _stated_time(seal: EmbeddedPdfSignature) -> datetime:
+def _stated_time(seal: EmbeddedPdfSignature, *, certificate: x509.Certificate) -> datetime:
     stated = seal.self_reported_timestamp
     if stated is None or stated.tzinfo is None:
         raise InputError(must_be("PDF", "the seal must state its time and zone", stated))
+    _check_time(stated, certificate=certificate, where="PDF")
     return utc_instant(stated)
+
+
+def _check_time(moment: datetime, *, certificate: x509.Certificate, where: str) -> None:
+    first, last = certificate.not_valid_before_utc, certificate.not_valid_after_utc
+    if not first <= utc_instant(moment) <= last:
+        years = f"{format_instant(first)} to {format_instant(last)}"
+        raise InputError(
+            must_be(where, f"the time of the seal must be within {years}", format_instant(moment))
+        )
 
 
 def _second_opinion(
