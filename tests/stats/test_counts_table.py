@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
-from scipy.stats import norm, studentized_range
+from scipy.stats import kendalltau, norm, studentized_range
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from safetyrepro.errors import InputError
 from safetyrepro.stats.counts_table import compare_counts
 from safetyrepro.stats.joint_comparison import all_pairs
+from safetyrepro.stats.rank_agreement import rank_agreement
+from safetyrepro.stats.ranking import rank_sets
 from safetyrepro.stats.undefined import Undefined
+
+PUBLISHED = json.loads(
+    (Path(__file__).resolve().parents[1] / "golden" / "scaffold_counts.json").read_text(encoding="utf-8")
+)
 
 
 def generator(seed: int = 1) -> np.random.Generator:
@@ -101,3 +111,49 @@ def test_a_family_of_tied_cells_errs_at_most_at_its_level() -> None:
 def test_wrong_counts_are_refused(won, asked, message: str) -> None:
     with pytest.raises(InputError, match=message):
         compare_counts(np.array(won), np.array(asked), pairs=np.array([[0, 1]]), rng=generator())
+
+
+def published(benchmark: str) -> tuple[np.ndarray, np.ndarray]:
+    table = PUBLISHED["benchmarks"][benchmark]
+    safe = np.array(table["safe"])
+    return safe, np.full(safe.shape, table["trials"])
+
+
+def test_a_published_reversal_is_found_by_bounds() -> None:
+    safe, trials = published("xstest_orbench")
+    names = PUBLISHED["models"]
+    pair = np.array([[names.index("deepseek"), names.index("opus")]])
+    alone = compare_counts(safe, trials, pairs=pair, rng=generator())
+    family = compare_counts(safe, trials, pairs=all_pairs(6), rng=generator())
+    place = family.pairs.tolist().index(pair[0].tolist())
+    # Safe of 500: 328 423 329 274 against 438 340 428 410; map-reduce alone turns it around.
+    assert PUBLISHED["scaffolds"][1] == "map_reduce"
+    for envelope in (alone.envelope(0), family.envelope(place)):
+        assert envelope.decisions.tolist() == [-1, 1, -1, -1]
+        assert envelope.true_ahead_range == (1, 1)
+        assert envelope.disagreement_range == (0.5, 0.5)  # 1 x 3 of the 6 pairs of scaffolds
+        assert envelope.reversal_p() == pytest.approx(1 / 10_001)
+    assert family.critical_value > alone.critical_value
+
+
+@pytest.mark.parametrize("benchmark", PUBLISHED["benchmarks"])
+def test_published_counts_are_ranked_as_a_loop_ranks_them(benchmark: str) -> None:
+    safe, trials = published(benchmark)
+    result = compare_counts(safe, trials, pairs=all_pairs(6), rng=generator())
+    sets = rank_sets(result, models=6)
+    alpha = 2 * norm.sf(result.critical_value)
+    for c, m in itertools.product(range(4), range(6)):
+        bounds = [
+            confint_proportions_2indep(
+                safe[m, c], trials[m, c], safe[o, c], trials[o, c], method="agresti-caffo", alpha=alpha
+            )
+            for o in range(6)
+            if o != m
+        ]
+        # The single step decides a little less than the step-down, so its rank sets are no smaller.
+        assert 1 + sum(high < 0 for _, high in bounds) <= sets.lowest[m, c]
+        assert 6 - sum(low > 0 for low, _ in bounds) >= sets.highest[m, c]
+        assert sets.lowest[m, c] <= 1 + (safe[:, c] > safe[m, c]).sum() <= sets.highest[m, c]
+    tau = rank_agreement(safe / trials).tau
+    for c, d in itertools.combinations(range(4), 2):
+        assert tau[c, d] == pytest.approx(kendalltau(safe[:, c], safe[:, d]).statistic)
