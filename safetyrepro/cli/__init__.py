@@ -47,6 +47,11 @@ COMMANDS: tuple[Command, ...] = (
         "Write the report of a bundle: report.pdf, report.html, report.json, and their signatures.",
         _REPORT,
     ),
+    Command(
+        "verify",
+        "Say whether a report is genuine and in force, from the file and your trust file alone, offline.",
+        _REPORT,
+    ),
     Command("keys", "Signing identities, and whom to trust.", _REPORT),
     Command("schema", "Write the JSON Schemas that editors complete spec files with.", _SPEC),
 )

@@ -17,6 +17,7 @@ class Exit(IntEnum):
     UNSIGNED = 12
     UNKNOWN_SIGNER = 13
     TAMPERED = 14
+    MALFORMED = 15
     INTERRUPTED = 130
     PIPE_CLOSED = 141
 
@@ -29,8 +30,9 @@ MEANINGS: dict[Exit, str] = {
     Exit.EXPIRED: "verify: expired",
     Exit.NOT_YET_VALID: "verify: not yet valid",
     Exit.UNSIGNED: "verify: unsigned",
-    Exit.UNKNOWN_SIGNER: "verify: unknown signer",
+    Exit.UNKNOWN_SIGNER: "verify: untrusted signer",
     Exit.TAMPERED: "verify: tampered",
+    Exit.MALFORMED: "verify: not a report",
     Exit.INTERRUPTED: "interrupted (Ctrl-C)",
     Exit.PIPE_CLOSED: "the reader of the output went away",
 }
