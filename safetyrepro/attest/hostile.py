@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -14,11 +15,15 @@ _MAX_REASON_CHARS = 200
 def hostile_input(where: str, what: str) -> Iterator[None]:
     """Turns every exception of a parser into `where: what; reason`; our own errors pass unchanged.
 
+    What a parser would warn about is not worth a line on anybody's screen: it is refused or it is not.
+
     Only the parsing of foreign bytes belongs inside: an exception there says something about the
     bytes, elsewhere it is our bug and must be seen as one.
     """
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     except SafetyReproError:
         raise
     except Exception as error:

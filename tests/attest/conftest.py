@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
+from attest_examples import ATTACHED, SIGNED_AT
 from weasyprint import HTML, Attachment
 
 from safetyrepro.attest.keys import SigningIdentity, new_identity
 from safetyrepro.attest.pdf_signature import sign_pdf
 
-SIGNED_AT = datetime(2026, 11, 30, 12, 0, 0, tzinfo=UTC)
-ATTACHED = {"report.json": b'{"level":"model"}' * 40, "rows/pass-00000.csv": b"item,sum_nats\n1,-2.5\n"}
 _PAGE = "<html lang=en><head><title>A tiny report</title></head><body><h1>A</h1><p>b</p></body></html>"
 
 

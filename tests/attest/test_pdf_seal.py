@@ -13,7 +13,7 @@ from pathlib import Path
 import pikepdf
 import pytest
 from asn1crypto import cms
-from conftest import ATTACHED, SIGNED_AT
+from attest_examples import ATTACHED, SIGNED_AT
 from pyhanko.pdf_utils.incremental_writer import IncrementalPdfFileWriter
 from pyhanko.sign import PdfSignatureMetadata, SimpleSigner
 from pyhanko.sign.signers import PdfSigner as OtherSigner
