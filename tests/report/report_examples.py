@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import yaml
@@ -16,7 +17,9 @@ import yaml
 from safetyrepro.canonical import canonical_bytes, digest_bytes
 from safetyrepro.claims.assess import assess
 from safetyrepro.claims.validity import format_time
+from safetyrepro.data.bundle import Bundle, encode_rows, write_atomically, write_items, write_rows
 from safetyrepro.data.manifest import Manifest
+from safetyrepro.data.records import ItemRecord, Outcome, Row, items_digest
 from safetyrepro.data.report_record import Report
 from safetyrepro.data.results import Results
 from safetyrepro.spec.envelope import configurations, envelope_digest, pass_of, passes
@@ -219,6 +222,49 @@ def example(
     )
 
 
+def write_bundle(one: Example, root: Path) -> Bundle:
+    """The example as a finished bundle in a folder."""
+    bundle = Bundle(root)
+    write_atomically(bundle.spec, one.spec)
+    write_items(bundle, item_records(one.results.items.clusters))
+    write_atomically(bundle.results, document_bytes(one.results))
+    write_atomically(bundle.manifest, document_bytes(one.manifest))
+    for shard in one.manifest.shards:
+        write_rows(root / shard.file, shard_rows(shard.pass_, shard.shard))
+    return bundle
+
+
+def item_records(twins: int) -> tuple[ItemRecord, ...]:
+    """Two items a twin, their strata in turn."""
+    return tuple(
+        ItemRecord(
+            id=f"twin-{twin:03d}-{half}",
+            digest=fake_digest(f"item {twin} {half}"),
+            stratum=STRATA[twin % len(STRATA)],
+            cluster=f"twin-{twin:03d}",
+        )
+        for twin in range(twins)
+        for half in "ab"
+    )
+
+
+def shard_rows(pass_id: str, shard: int) -> tuple[Row, ...]:
+    """One stored row; its scores are not those of the example's results."""
+    return (
+        Row(
+            pass_=pass_id,
+            item=f"twin-{shard:03d}-a",
+            item_digest=fake_digest(f"item {shard} a"),
+            answer="chosen",
+            outcome=Outcome.SCORED,
+            sum_nats=-12.5,
+            unconditional_nats=-14.0,
+            tokens=7,
+            bytes_=31,
+        ),
+    )
+
+
 def document_bytes(document: Results | Manifest | Report) -> bytes:
     """The canonical bytes a bundle stores."""
     return canonical_bytes(document.model_dump(mode="json", by_alias=True))
@@ -282,7 +328,7 @@ def _results(experiment: Experiment, *, twins: int, missing: bool) -> Results:
                 "items": {
                     "id": experiment.items.id,
                     "name": experiment.items.name,
-                    "digest": fake_digest("items"),
+                    "digest": items_digest(item_records(twins)),
                     "items": 2 * twins,
                     "clusters": twins,
                     "clustered": True,
@@ -396,7 +442,9 @@ def _cell(
             {
                 "stratum": name,
                 "headline": _estimate(
-                    clusters[chosen[name]], method="BCa bootstrap over clusters", n=2 * int(chosen[name].sum())
+                    clusters[chosen[name]],
+                    method="BCa bootstrap over clusters",
+                    n=2 * int(chosen[name].sum()),
                 ),
             }
             for name in names
@@ -546,8 +594,8 @@ def _manifest(experiment: Experiment, *, spec: bytes, results: Results) -> Manif
             "pass": pass_id,
             "shard": shard,
             "key": fake_digest(f"key {pass_id} {shard}"),
-            "sha256": fake_digest(f"rows {pass_id} {shard}"),
-            "rows": 64,
+            "sha256": digest_bytes(encode_rows(shard_rows(pass_id, shard))),
+            "rows": 1,
             "scored_at": format_time(COLLECTED_AT),
             "seconds": 21.5,
             "tokens": 4120,
@@ -591,8 +639,7 @@ def _manifest(experiment: Experiment, *, spec: bytes, results: Results) -> Manif
                         else f"{one.rounding.bits} bits, groups of {one.rounding.group}",
                         "frame_digest": one.frame.digest(),
                         "template": one.frame.template.id,
-                        "template_default_system": "You are a helpful AI assistant named SmolLM, trained by "
-                        "Hugging Face"
+                        "template_default_system": "You are a helpful AI assistant named SmolLM"
                         if one.frame.template.kind == "chat"
                         else None,
                         "template_inserted": None,
@@ -606,7 +653,12 @@ def _manifest(experiment: Experiment, *, spec: bytes, results: Results) -> Manif
                     "safetyrepro": "0.1.0",
                     "code": fake_digest("code"),
                     "python": "3.11.7",
-                    "packages": {"numpy": "2.3.5", "scipy": "1.16.3", "torch": "2.13.0", "transformers": "5.24.0"},
+                    "packages": {
+                        "numpy": "2.3.5",
+                        "scipy": "1.16.3",
+                        "torch": "2.13.0",
+                        "transformers": "5.24.0",
+                    },
                 },
                 "seed": experiment.seed,
                 "collected_at": format_time(COLLECTED_AT),

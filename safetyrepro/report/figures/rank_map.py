@@ -122,7 +122,7 @@ def _legend(systems: int) -> Markup:
 def _words(grid: RankGrid) -> str:
     first = grid.names[_order(grid)[0]]
     return (
-        f"Map of the ranks of {len(grid.names)} systems over {len(grid.levels)} configurations. First in the "
-        f"primary configuration: {first}. Rank in the primary configuration, best and worst rank stand "
-        "beside each row."
+        f"Map of the ranks of {len(grid.names)} systems over {len(grid.levels)} configurations. First "
+        f"in the primary configuration: {first}. Rank in the primary configuration, best and worst rank "
+        "stand beside each row."
     )
