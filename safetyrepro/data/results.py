@@ -2,60 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
+from safetyrepro.data.quantities import Estimate as Estimate
+from safetyrepro.data.quantities import FindingRecord as FindingRecord
+from safetyrepro.data.quantities import NoEstimate as NoEstimate
+from safetyrepro.data.quantities import PointOnly as PointOnly
+from safetyrepro.data.quantities import Quantity as Quantity
 from safetyrepro.spec.base import Document
 
 RESULTS_SCHEMA: Final = "safetyrepro/results/v1"
-
-
-class Estimate(Document):
-    """A number with its interval and its denominator."""
-
-    kind: Literal["estimate"] = "estimate"
-    value: float
-    """The point estimate."""
-    low: float
-    """Lower end of the interval."""
-    high: float
-    """Upper end of the interval."""
-    confidence: float
-    """Confidence level of the interval, a fraction."""
-    method: str
-    """How the interval was made."""
-    n: int
-    """The denominator: items that carry a number."""
-    clusters: int
-    """Independent groups the items fall into."""
-
-
-class NoEstimate(Document):
-    """A statistic that has no value on these data, and why."""
-
-    kind: Literal["undefined"] = "undefined"
-    reason: str
-    """Why there is no number."""
-    n: int
-    """Items that would have carried a number."""
-
-
-class PointOnly(Document):
-    """A number whose interval does not exist on these data, and why."""
-
-    kind: Literal["point"] = "point"
-    value: float
-    """The point estimate."""
-    reason: str
-    """Why there is no interval."""
-    n: int
-    """The denominator: items that carry a number."""
-    clusters: int
-    """Independent groups the items fall into."""
-
-
-Quantity = Annotated[Estimate | PointOnly | NoEstimate, Field(discriminator="kind")]
 
 
 class ModelInfo(Document):
@@ -270,17 +228,6 @@ class ClaimTest(Document):
     """One-sided p-value of its opposite over its configurations, Holm-adjusted over the declared claims."""
     factors: tuple[FactorReversal, ...]
     """Matched changes of single factors, and how many turn what the point estimates say of the claim."""
-
-
-class FindingRecord(Document):
-    """A finding, as stored."""
-
-    code: str
-    """Its code."""
-    where: str
-    """Its place."""
-    detail: str
-    """The particulars."""
 
 
 class Results(Document):
