@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID, ObjectIdentifier
-from pydantic import Field
+from pydantic import Field, TypeAdapter, ValidationError
 
 from safetyrepro.attest.document import AttestedDocument, KeyId, Principal, utc_instant, validate_document
 from safetyrepro.attest.signature import fingerprint, key_id
@@ -27,6 +27,7 @@ from safetyrepro.errors import InputError, must_be
 _LIFE = timedelta(days=365 * 40)
 # Document signing is what we mean; viewers built on NSS know only e-mail protection for it.
 _PURPOSES = (ObjectIdentifier("1.3.6.1.5.5.7.3.36"), ExtendedKeyUsageOID.EMAIL_PROTECTION)
+_NAME: TypeAdapter[str] = TypeAdapter(Principal)
 
 
 class PublicIdentity(AttestedDocument):
@@ -99,8 +100,8 @@ def check_certificate(certificate: x509.Certificate, *, where: str) -> str:
     """The name in a certificate that a P-256 key made for itself.
 
     Raises:
-        InputError: another kind of key, another issuer, a signature that is not the key's own, or
-            no single common name.
+        InputError: another kind of key, another issuer, a signature that is not the key's own, no
+            single common name, or a name that does not print well.
     """
     public_key = _p256(certificate, where=where)
     names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
@@ -110,8 +111,20 @@ def check_certificate(certificate: x509.Certificate, *, where: str) -> str:
         public_key.verify(certificate.signature, certificate.tbs_certificate_bytes, ec.ECDSA(SHA256()))
     except InvalidSignature as error:
         raise InputError(f"{where}: the certificate must be signed by its own key; it is not") from error
-    value = names[0].value
-    return value if isinstance(value, str) else value.decode("utf-8", "replace")
+    return check_principal(names[0].value, where=where)
+
+
+def check_principal(name: object, *, where: str) -> str:
+    """The name, if it is one that prints well and looks like no other.
+
+    Raises:
+        InputError: not text, longer than 64 characters, spaces at its ends, control characters.
+    """
+    try:
+        return _NAME.validate_python(name)
+    except ValidationError as error:
+        rule = "a name must be 1 to 64 printable characters without spaces at its ends"
+        raise InputError(must_be(where, rule, name)) from error
 
 
 def _p256(certificate: x509.Certificate, *, where: str) -> ec.EllipticCurvePublicKey:

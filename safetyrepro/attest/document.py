@@ -89,8 +89,11 @@ Instant = Annotated[
 ]
 HexDigest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 KeyId = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
+# Control characters and those that turn the direction of writing could make a name look like another.
+_UNPRINTABLE = r"\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069"
 Principal = Annotated[
-    str, StringConstraints(pattern=r"^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]{0,62}[^\s\x00-\x1f\x7f])?$")
+    str,
+    StringConstraints(pattern=rf"^[^\s{_UNPRINTABLE}]([^{_UNPRINTABLE}]{{0,62}}[^\s{_UNPRINTABLE}])?$"),
 ]
 
 

@@ -25,19 +25,21 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import PrivateFormat, pkcs12
-from pydantic import TypeAdapter, ValidationError
 
-from safetyrepro.attest.certificate import certificate_keyid, check_certificate, self_signed_certificate
-from safetyrepro.attest.document import Principal
+from safetyrepro.attest.certificate import (
+    certificate_keyid,
+    check_certificate,
+    check_principal,
+    self_signed_certificate,
+)
 from safetyrepro.attest.signature import fingerprint, key_id
-from safetyrepro.errors import InputError, StorageError, must_be
+from safetyrepro.errors import InputError, StorageError
 
 _KDF_ROUNDS = 600_000
 _MAC_BLOCK_BYTES = 64
 _MAC_SALT_BYTES = 16
 _MAC_PURPOSE = 3
 _MAX_KEY_FILE_BYTES = 1 << 20
-_NAME: TypeAdapter[str] = TypeAdapter(Principal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +70,7 @@ def new_identity(principal: str, *, created_at: datetime) -> SigningIdentity:
     Raises:
         InputError: the principal has another form.
     """
-    try:
-        _NAME.validate_python(principal)
-    except ValidationError as error:
-        rule = "must be 1 to 64 printable characters without spaces at its ends"
-        raise InputError(must_be("principal", rule, principal)) from error
+    check_principal(principal, where="principal")
     private_key = ec.generate_private_key(ec.SECP256R1())
     certificate = self_signed_certificate(principal, private_key=private_key, created_at=created_at)
     return SigningIdentity(principal=principal, private_key=private_key, certificate=certificate)

@@ -124,9 +124,11 @@ def test_a_certificate_names_its_owner_and_may_sign_documents(alice: SigningIden
     assert alice.fingerprint.replace(" ", "").lower() == alice.keyid[7:39]
 
 
-@pytest.mark.parametrize("principal", ["", " a", "a ", "a\nb", "x" * 65, "tab\there"])
+@pytest.mark.parametrize(
+    "principal", ["", " a", "a ", "a\nb", "x" * 65, "tab\there", "esc\x1b[31m", "csi\x9b1m", "\u202egnp"]
+)
 def test_a_name_that_does_not_print_well_is_refused(principal: str) -> None:
-    with pytest.raises(InputError, match=r"^principal: must be 1 to 64 printable characters"):
+    with pytest.raises(InputError, match=r"^principal: a name must be 1 to 64 printable characters"):
         new_identity(principal, created_at=CREATED_AT)
 
 
