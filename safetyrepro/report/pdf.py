@@ -71,6 +71,8 @@ def render_pdf(
         document = HTML(string=html, base_url=f"{SCHEME}:", url_fetcher=fetcher).render(
             pdf_variant=_VARIANT, pdf_tags=True
         )
+        if document.metadata.attachments:
+            raise InputError("report template: must use the report's own files alone; got a link to attach")
         document.metadata.attachments = [
             _embedded(index, one, fetcher=fetcher, issued_at=issued_at) for index, one in enumerate(ordered)
         ]
