@@ -158,7 +158,7 @@ def _ranking_words(results: Results) -> str:
         whole = f"{ranked} of {counted(len(results.rankings), 'configuration')}, the others give none"
     leaders = [names[model.id] for model in results.models if any(model.id in tops for tops in firsts)]
     if len(firsts) > 1:
-        return f"by point estimate the first place changes hands over {whole} ({listed(leaders)})"
+        return f"by point estimate the first place changes hands within {whole} ({listed(leaders)})"
     if len(leaders) > 1:
         return f"by point estimate {listed(leaders)} share the first place in {whole}"
     return f"by point estimate {leaders[0]} ranks first in {whole}"

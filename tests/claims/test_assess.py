@@ -118,12 +118,12 @@ ORDERS = [
     ([{"a": 1.0, "b": 2.0}] * 2, "By point estimate A ranks first in all 2 configurations"),
     (
         [{"a": 1.0, "b": 2.0}, {"a": 2.0, "b": 1.0}],
-        "By point estimate the first place changes hands over all 2 configurations (A and B)",
+        "By point estimate the first place changes hands within all 2 configurations (A and B)",
     ),
     ([{"a": 1.5, "b": 1.5}] * 2, "By point estimate A and B share the first place in all 2 configurations"),
     (
         [{"a": 1.5, "b": 1.5}, {"a": 1.0, "b": 2.0}],
-        "By point estimate the first place changes hands over all 2 configurations (A and B)",
+        "By point estimate the first place changes hands within all 2 configurations (A and B)",
     ),
     (
         [{"a": 1.0, "b": 2.0}, {}],
