@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from safetyrepro.data.results import FindingRecord
 from safetyrepro.spec.base import Document
@@ -57,7 +57,7 @@ class PassInfo(Document):
 class ShardInfo(Document):
     """One shard as stored."""
 
-    file: str
+    file: Annotated[str, StringConstraints(pattern=r"^rows/[A-Za-z0-9_-][A-Za-z0-9._-]*\.jsonl\.gz$")]
     """Its file, relative to the bundle."""
     pass_: str = Field(alias="pass")
     """Its pass."""

@@ -6,10 +6,10 @@ import datetime as dt
 from dataclasses import dataclass
 
 from safetyrepro import __version__
-from safetyrepro.canonical import digest_bytes
+from safetyrepro.canonical import digest_bytes, digest_file
 from safetyrepro.claims.assess import assess
 from safetyrepro.claims.validity import format_time, parse_time
-from safetyrepro.data.bundle import Bundle, read_items, read_manifest, read_results
+from safetyrepro.data.bundle import Bundle, read_items, read_manifest, read_results, read_rows
 from safetyrepro.data.manifest import Manifest
 from safetyrepro.data.records import items_digest
 from safetyrepro.data.report_record import Materials, Report, Window
@@ -37,7 +37,7 @@ def assemble(bundle: Bundle, *, issued_at: dt.datetime) -> Assembled:
         issued_at: when the report is issued; the expiry does not depend on it.
 
     Raises:
-        IntegrityError: the parts of the bundle do not belong together.
+        IntegrityError: the parts of the bundle do not belong together, or its rows are not what was scored.
         InputError: a part cannot be read, or the report would be issued before its evidence was collected.
     """
     loaded = load_experiment(bundle.spec)
@@ -85,10 +85,7 @@ def assemble(bundle: Bundle, *, issued_at: dt.datetime) -> Assembled:
             results=manifest.results_digest,
             manifest=digest_bytes(bundle.manifest.read_bytes()),
             items=digest_bytes(bundle.items.read_bytes()),
-            rows={
-                shard.file: digest_bytes((bundle.root / shard.file).read_bytes())
-                for shard in manifest.shards
-            },
+            rows={shard.file: digest_file(bundle.root / shard.file) for shard in manifest.shards},
         ),
         generator=f"safetyrepro {__version__}",
     )
@@ -105,3 +102,5 @@ def _check_belonging(bundle: Bundle, spec: bytes, *, results: Results, manifest:
     for name, (found, expected) in recorded.items():
         if found != expected:
             raise IntegrityError(f"{bundle.root}: {name} must have digest {expected}; got {found}")
+    for shard in manifest.shards:
+        read_rows(bundle.root / shard.file, sha256=shard.sha256)
