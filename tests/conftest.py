@@ -1,4 +1,4 @@
-"""Fixtures of the whole suite: one finished tiny bundle, made once."""
+"""Fixtures of the whole suite: one finished tiny bundle, and identities with a sealed PDF, made once."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from attest_examples import SIGNED_AT, tiny_pdf
 from fakes import FakeLoader, load_job, write_spec
 
+from safetyrepro.attest.keys import SigningIdentity, new_identity
 from safetyrepro.run.engine import Job, Outcome, run_experiment
 from safetyrepro.run.progress import Silent
 
@@ -28,3 +30,25 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     spec = write_spec(folder / "spec")
     job = load_job(spec, out_dir=folder / "runs")
     return Finished(spec, job, run_experiment(job, loader=FakeLoader(), progress=Silent()))
+
+
+@pytest.fixture(scope="session")
+def alice() -> SigningIdentity:
+    return new_identity("Alice Example <alice@example.org>", created_at=SIGNED_AT)
+
+
+@pytest.fixture(scope="session")
+def mallory() -> SigningIdentity:
+    return new_identity("Mallory", created_at=SIGNED_AT)
+
+
+@pytest.fixture(scope="session")
+def unsigned_pdf() -> bytes:
+    return tiny_pdf()
+
+
+@pytest.fixture(scope="session")
+def sealed_pdf(unsigned_pdf: bytes, alice: SigningIdentity) -> bytes:
+    from safetyrepro.attest.pdf_signature import sign_pdf
+
+    return sign_pdf(unsigned_pdf, identity=alice, signed_at=SIGNED_AT)

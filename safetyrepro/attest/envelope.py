@@ -19,12 +19,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from safetyrepro.attest.hostile import check_json_bounds
 from safetyrepro.attest.signature import PrivateKey, PublicKey, is_genuine, key_id, sign_bytes
 from safetyrepro.canonical import JsonValue, canonical_bytes, parse_json
 from safetyrepro.errors import InputError, must_be
 
 IN_TOTO_PAYLOAD = "application/vnd.in-toto+json"
-MAX_ENVELOPE_BYTES = 8 * 2**20
 _MAX_SIGNATURES = 64
 _FIELDS = frozenset({"payload", "payloadType", "signatures"})
 _SIGNATURE_FIELDS = frozenset({"keyid", "sig"})
@@ -151,8 +151,7 @@ def parse_envelope(data: bytes, *, where: str, payload_type: str = IN_TOTO_PAYLO
         InputError: too large, not JSON, a duplicate key, a missing field, no signature or more than
             64, bad base64, another payload type.
     """
-    if len(data) > MAX_ENVELOPE_BYTES:
-        raise InputError(must_be(where, f"must be at most {MAX_ENVELOPE_BYTES} bytes", len(data)))
+    check_json_bounds(data, where=where)
     fields = _object(parse_json(data, where), where=where, required=_FIELDS)
     found_type = _text(fields["payloadType"], f"{where}: payloadType")
     if found_type != payload_type:

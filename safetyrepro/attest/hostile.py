@@ -1,4 +1,4 @@
-"""Parsing bytes that may mean harm: whatever the parser makes of them, one refusal comes out."""
+"""Parsing bytes that may mean harm: bounded before, and whatever the parser makes of them, one refusal."""
 
 from __future__ import annotations
 
@@ -6,9 +6,27 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from safetyrepro.errors import InputError, SafetyReproError
+from safetyrepro.errors import InputError, SafetyReproError, must_be
 
+MAX_JSON_BYTES = 8 * 2**20
+MAX_JSON_VALUES = 400_000
 _MAX_REASON_CHARS = 200
+
+
+def check_json_bounds(data: bytes, *, where: str) -> None:
+    """Refuses JSON that would take far more memory than its bytes, before anybody parses it.
+
+    Three bytes of JSON can become a list of 64. Every value but the first of a container follows a
+    comma, and every container begins with a bracket, so counting those bounds the values from above.
+
+    Raises:
+        InputError: more than 8 MiB, or more than 400,000 values.
+    """
+    if len(data) > MAX_JSON_BYTES:
+        raise InputError(must_be(where, f"must be at most {MAX_JSON_BYTES} bytes", len(data)))
+    values = 1 + sum(2 * data.count(mark) for mark in (b"[", b"{")) + data.count(b",")
+    if values > MAX_JSON_VALUES:
+        raise InputError(must_be(where, f"must hold at most {MAX_JSON_VALUES} values", values))
 
 
 @contextmanager

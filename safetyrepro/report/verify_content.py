@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from safetyrepro.attest.check import Check, decide, failed, passed
 from safetyrepro.attest.document import format_instant, validate_document
 from safetyrepro.attest.envelope import Envelope, parse_envelope
+from safetyrepro.attest.hostile import check_json_bounds
 from safetyrepro.attest.statement import (
     PredicateType,
     Statement,
@@ -35,8 +36,6 @@ from safetyrepro.report.predicate import (
 )
 from safetyrepro.report.publish import ENVELOPE_FILE, STATEMENT_FILE
 
-MAX_DOCUMENT_BYTES = 8 * 2**20
-
 
 @dataclass(frozen=True, slots=True)
 class Content:
@@ -58,8 +57,7 @@ def read_content(files: Mapping[str, bytes]) -> Content:
         if name not in files:
             raise InputError(f"report: must hold {name}; it does not")
     for name in (REPORT_FILE, STATEMENT_FILE, MANIFEST_FILE, ENVELOPE_FILE):
-        if len(files.get(name, b"")) > MAX_DOCUMENT_BYTES:
-            raise InputError(f"{name}: must be at most {MAX_DOCUMENT_BYTES} bytes; got {len(files[name])}")
+        check_json_bounds(files.get(name, b""), where=name)
     statement = parse_statement(files[STATEMENT_FILE], where=STATEMENT_FILE)
     if statement.predicate_type is not PredicateType.REPORT:
         kind = statement.predicate_type.short_name

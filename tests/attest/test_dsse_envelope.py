@@ -16,7 +16,6 @@ from securesystemslib.signer import CryptoSigner, SSlibKey
 
 from safetyrepro.attest.envelope import (
     IN_TOTO_PAYLOAD,
-    MAX_ENVELOPE_BYTES,
     Envelope,
     EnvelopeSignature,
     add_signature,
@@ -26,6 +25,7 @@ from safetyrepro.attest.envelope import (
     sign_payload,
     verify_envelope,
 )
+from safetyrepro.attest.hostile import MAX_JSON_BYTES, MAX_JSON_VALUES
 from safetyrepro.attest.keys import SigningIdentity
 from safetyrepro.attest.signature import PrivateKey, raw_ecdsa
 from safetyrepro.errors import InputError
@@ -242,5 +242,10 @@ def test_what_is_no_json_object_is_refused(data: bytes) -> None:
 
 
 def test_an_envelope_that_is_too_large_is_not_even_read() -> None:
-    with pytest.raises(InputError, match=f"must be at most {MAX_ENVELOPE_BYTES} bytes"):
-        parse_envelope(b" " * (MAX_ENVELOPE_BYTES + 1), where="envelope")
+    with pytest.raises(InputError, match=f"must be at most {MAX_JSON_BYTES} bytes"):
+        parse_envelope(b" " * (MAX_JSON_BYTES + 1), where="envelope")
+
+
+def test_an_envelope_that_would_take_far_more_memory_than_its_bytes_is_not_even_read() -> None:
+    with pytest.raises(InputError, match=f"must hold at most {MAX_JSON_VALUES} values; got 15"):
+        parse_envelope(b"[" + b"[]," * 500_000 + b"[]]", where="envelope")
