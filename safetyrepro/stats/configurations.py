@@ -5,7 +5,6 @@ Levels come as (C, F) integers: the level of each factor in each configuration.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -213,17 +212,18 @@ def smallest_reversal(
             return Undefined(f"configuration {start} is undecided, so there is nothing to reverse")
     if not (ahead.size and behind.size):
         return Undefined("no two configurations decide in opposite directions")
-    size: int | None = None
-    found: dict[tuple[int, ...], int] = {}
-    example = (0, 0)
-    for c, d in itertools.product(ahead.tolist(), behind.tolist()):
-        factors = tuple(np.flatnonzero(array[c] != array[d]).tolist())
-        if size is None or len(factors) < size:
-            size, found, example = len(factors), {}, (c, d)
-        if len(factors) == size:
-            found[factors] = found.get(factors, 0) + 1
-    ranked = sorted(found.items(), key=lambda entry: (-entry[1], entry[0]))
-    return SmallestReversal(size=size or 0, sets=tuple(ranked), example=example)
+    changed = array[ahead][:, None, :] != array[behind][None, :, :]
+    distances = changed.sum(axis=2)
+    size = int(distances.min())
+    places = np.argwhere(distances == size)
+    sets, counts = np.unique(changed[places[:, 0], places[:, 1]], axis=0, return_counts=True)
+    found = [
+        (tuple(np.flatnonzero(chosen).tolist()), int(count))
+        for chosen, count in zip(sets, counts, strict=True)
+    ]
+    ranked = sorted(found, key=lambda entry: (-entry[1], entry[0]))
+    example = (int(ahead[places[0, 0]]), int(behind[places[0, 1]]))
+    return SmallestReversal(size=size, sets=tuple(ranked), example=example)
 
 
 def checked_levels(levels: NDArray[np.int64]) -> NDArray[np.int64]:
