@@ -16,7 +16,9 @@ from safetyrepro.stats.baselines import random_baseline
 from safetyrepro.stats.intervals import clustered_hoeffding_radius
 from safetyrepro.stats.preference import (
     Alignment,
+    PairCounts,
     StratifiedAlignment,
+    pair_outcomes,
     pairwise_alignments,
     stratified_alignments,
     swapped_label_gap,
@@ -33,7 +35,6 @@ def analyse_cells(experiment: Experiment, *, table: ScoreTable) -> tuple[Cell, .
     tokens = _token_lengths(table).reshape(2, *flat)
     align = _Aligner(experiment, table)
     alignments = align.cells(chosen, rejected)
-    swapped = align.cells(rejected, chosen)
     blind = align.cells(table.blind_chosen.reshape(flat), table.blind_rejected.reshape(flat))
     longer = align.cells(tokens[0], tokens[1])
     shorter = align.cells(-tokens[0], -tokens[1])
@@ -63,7 +64,10 @@ def analyse_cells(experiment: Experiment, *, table: ScoreTable) -> tuple[Cell, .
                     "prompt_blind": align.headline(blind[index]),
                     "longer_wins": align.headline(longer[index]),
                     "shorter_wins": align.headline(shorter[index]),
-                    "swapped_identity": swapped_label_gap(one.counts, swapped[index].counts) == 0,
+                    "swapped_identity": swapped_label_gap(
+                        one.counts, _pair_counts(rejected[index], chosen[index])
+                    )
+                    == 0,
                 }
             )
         )
@@ -144,6 +148,13 @@ def _token_lengths(table: ScoreTable) -> NDArray[np.float64]:
         axis=1,
     )
     return np.where(np.isnan(table.chosen) | np.isnan(table.rejected), np.nan, lengths)
+
+
+def _pair_counts(above: NDArray[np.float64], below: NDArray[np.float64]) -> PairCounts:
+    points = pair_outcomes(above, below)
+    wins, ties, losses = (int(np.count_nonzero(points == point)) for point in (1.0, 0.5, 0.0))
+    missing = int(np.count_nonzero(np.isnan(points)))
+    return PairCounts(pairs=points.size, wins=wins, ties=ties, losses=losses, missing=missing)
 
 
 def _strata(

@@ -22,6 +22,7 @@ from safetyrepro.spec.experiment import Experiment
 from safetyrepro.stats.envelope import JointComparison
 from safetyrepro.stats.intervals import Interval, t_interval
 from safetyrepro.stats.joint_comparison import all_pairs, compare_pairs
+from safetyrepro.stats.multiplicity import holm_adjust
 from safetyrepro.stats.power import detectable_gaps
 from safetyrepro.stats.preference import pair_outcomes
 from safetyrepro.stats.undefined import Undefined
@@ -131,8 +132,17 @@ def _decided(
         margin=analysis.equivalence_margin,
     )
     gaps = detectable_gaps(comparison, power=POWER)
+    equivalence = _equivalence_p(comparison, asked)
     return tuple(
-        _contrast(experiment, one, index, comparison, gaps[index], table.configurations)
+        _contrast(
+            experiment,
+            one,
+            index=index,
+            comparison=comparison,
+            gaps=gaps[index],
+            equivalence_p=equivalence[index],
+            grid=table.configurations,
+        )
         for index, one in enumerate(asked)
     )
 
@@ -198,16 +208,17 @@ def _columns(
 def _contrast(
     experiment: Experiment,
     asked: Asked,
+    *,
     index: int,
     comparison: JointComparison,
     gaps: NDArray[np.float64],
+    equivalence_p: float | None,
     grid: tuple[Configuration, ...],
 ) -> Contrast:
     envelope = comparison.envelope(index)
     disagreement = envelope.disagreement_range
     low, high = (None, None) if isinstance(disagreement, Undefined) else disagreement
     seen = gaps[~np.isnan(gaps)]
-    plain = asked.second is not None and asked.offset == 0.0
     return Contrast(
         name=asked.name,
         first=asked.first,
@@ -226,7 +237,7 @@ def _contrast(
         disagreement_high=high,
         detectable_gap=float(np.median(seen)) if seen.size else None,
         equivalence_margin=experiment.analysis.equivalence_margin,
-        equivalence_p=_equivalence_p(comparison, index) if plain else None,
+        equivalence_p=equivalence_p,
     )
 
 
@@ -280,8 +291,12 @@ def _interval_quantity(interval: Interval | Undefined, value: float, items: int,
     )
 
 
-def _equivalence_p(comparison: JointComparison, index: int) -> float | None:
+def _equivalence_p(comparison: JointComparison, asked: tuple[Asked, ...]) -> list[float | None]:
+    """Of every plain pair the largest over its configurations, Holm-adjusted over pairs; None: no test."""
     if comparison.margin is None:
-        return None
-    p = float(comparison.margin.equivalent_everywhere_p()[index])
-    return None if np.isnan(p) else p
+        return [None] * len(asked)
+    raw = comparison.margin.equivalent_everywhere_p()
+    plain = np.array([one.second is not None and one.offset == 0.0 for one in asked]) & ~np.isnan(raw)
+    adjusted = np.full(raw.shape, np.nan)
+    adjusted[plain] = holm_adjust(raw[plain])
+    return [None if np.isnan(p) else float(p) for p in adjusted]

@@ -201,7 +201,8 @@ class Contrast(Document):
     equivalence_margin: float
     """The declared margin of equivalence."""
     equivalence_p: float | None
-    """Largest p-value of the two one-sided tests over all configurations."""
+    """Largest p-value of the two one-sided tests over all configurations, Holm-adjusted over the family's
+    pairs; none where a configuration has no test, and for a contrast with an offset."""
 
 
 class FactorReversal(Document):

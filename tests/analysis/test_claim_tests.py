@@ -147,6 +147,7 @@ def test_comparisons_are_what_the_joint_step_down_decides(tmp_path: Path) -> Non
         margin=0.05,
     )
     assert expected.margin is not None
+    equivalence = holm_adjust(expected.margin.equivalent_everywhere_p())
     for index, contrast in enumerate(results.comparisons):
         envelope = expected.envelope(index)
         assert [one.ahead for one in contrast.differences] == envelope.decisions.tolist()
@@ -154,7 +155,7 @@ def test_comparisons_are_what_the_joint_step_down_decides(tmp_path: Path) -> Non
         assert (contrast.raw_ahead, contrast.raw_behind) == (envelope.raw_ahead, envelope.raw_behind)
         assert [one.p_ahead for one in contrast.differences] == envelope.p_ahead.tolist()
         assert [one.joint_low for one in contrast.differences] == envelope.lower.tolist()
-        assert contrast.equivalence_p == expected.margin.equivalent_everywhere_p()[index]
+        assert contrast.equivalence_p == equivalence[index]
         assert (contrast.disagreement_low, contrast.disagreement_high) == envelope.disagreement_range
         assert contrast.n == 2
     assert [(c.first, c.second) for c in results.comparisons] == [("a", "b"), ("a", "c"), ("b", "c")]
@@ -289,6 +290,21 @@ def test_few_clusters_give_no_test(tmp_path: Path) -> None:
     difference = results.claim_tests[0].contrasts[0].differences[0].difference
     assert isinstance(difference, PointOnly)
     assert difference.reason == "at least 5 clusters must have both scores; 4 have"
+
+
+def test_equivalence_is_adjusted_over_the_pairs_that_are_asked_about(tmp_path: Path) -> None:
+    scores: Scores = {"a": wins(30), "b": wins(31), "c": wins(29)}
+    above: dict[str, object] = {"kind": "ranks_above", "above": "a", "over": "every"}
+    alone, *_ = results_of(tmp_path / "one", [{**above, "below": "b"}], scores).claim_tests
+    both = results_of(
+        tmp_path / "two", [{**above, "below": "b"}, {**above, "below": "c"}], scores
+    ).claim_tests
+    raw_p = alone.contrasts[0].equivalence_p
+    found = [test.contrasts[0].equivalence_p for test in both]
+    assert raw_p is not None
+    assert found[1] is not None
+    assert found[0] == pytest.approx(min(1.0, 2 * raw_p)) or found[0] == pytest.approx(max(raw_p, found[1]))
+    assert found[0] > raw_p
 
 
 # --- models that differ in more than the model ----------------------------------------------------

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -102,6 +104,14 @@ def flip(path: Path) -> None:
     path.write_bytes(bytes(data))
 
 
+def edit(path: Path) -> None:
+    """Another number in a whole, well-formed file."""
+    lines = gzip.decompress(path.read_bytes())
+    edited = re.sub(rb'"sum_nats":-(\d)', rb'"sum_nats":-1\1', lines, count=1)
+    assert edited != lines
+    path.write_bytes(gzip.compress(edited))
+
+
 def other_key(path: Path) -> None:
     record = json.loads(path.read_text())
     path.write_text(json.dumps({**record, "key": "sha256:" + "0" * 64}))
@@ -110,6 +120,7 @@ def other_key(path: Path) -> None:
 DAMAGES: Mapping[str, tuple[str, Callable[[Path], None]]] = {
     "rows cut short": ("jsonl.gz", truncate),
     "a flipped byte in the rows": ("jsonl.gz", flip),
+    "an edited number": ("jsonl.gz", edit),
     "no rows": ("jsonl.gz", Path.unlink),
     "no record": ("json", Path.unlink),
     "a record cut short": ("json", truncate),
@@ -192,7 +203,8 @@ def test_a_cached_shard_is_served_under_the_pass_that_asks_for_it(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    "damage", ["rows cut short", "a flipped byte in the rows", "a record of another key"]
+    "damage",
+    ["rows cut short", "a flipped byte in the rows", "an edited number", "a record of another key"],
 )
 def test_a_damaged_shard_in_the_cache_is_not_served(tmp_path: Path, damage: str) -> None:
     cache, spec = tmp_path / "cache", write_spec(tmp_path / "spec", document=small())
