@@ -24,6 +24,7 @@ Medium = Literal["html", "pdf"]
 SCHEME: Final = "safetyrepro-file"
 TEMPLATE: Final = "report.html.j2"
 STYLE: Final = "report.css"
+DOWNLOAD_TYPE: Final = "application/octet-stream"
 FONTS: Final = (
     ("IBM Plex Sans", "normal", "400", "IBMPlexSans-Regular.woff2"),
     ("IBM Plex Sans", "italic", "400", "IBMPlexSans-Italic.woff2"),
@@ -52,9 +53,7 @@ def render_html(view: ReportView, *, medium: Medium, files: Mapping[str, bytes] 
             style=Markup(style),
             policy=content_policy(style),
             chapters=_chapters(view),
-            downloads={
-                name: _data_url("application/octet-stream", data) for name, data in embedded.items()
-            },
+            downloads={name: _data_url(DOWNLOAD_TYPE, data) for name, data in embedded.items()},
         )
     )
 

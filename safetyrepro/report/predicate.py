@@ -22,6 +22,8 @@ RESULTS_FILE = "results.json"
 MANIFEST_FILE = "manifest.json"
 ITEMS_FILE = "items.json"
 SPEC_FILE = "spec.yaml"
+STATEMENT_FILE = "statement.json"
+ENVELOPE_FILE = "envelope.dsse.json"
 
 
 class ReportPredicate(AttestedDocument):

@@ -18,39 +18,28 @@ from safetyrepro.attest.keys import SigningIdentity
 from safetyrepro.attest.statement import DeclaredSigner, Role, statement_bytes
 from safetyrepro.canonical import canonical_bytes, digest_bytes
 from safetyrepro.claims.validity import parse_time
-from safetyrepro.data.bundle import ROWS_DIR, Bundle, storage_error, write_atomically
+from safetyrepro.data.bundle import Bundle, storage_error, write_atomically
 from safetyrepro.data.report_record import Report
 from safetyrepro.errors import IntegrityError
-from safetyrepro.report.assemble import Assembled, assemble
+from safetyrepro.report.assemble import assemble
 from safetyrepro.report.pages import render_html
 from safetyrepro.report.pdf import Attachment, render_pdf
 from safetyrepro.report.predicate import (
+    ENVELOPE_FILE,
     ITEMS_FILE,
     MANIFEST_FILE,
     REPORT_FILE,
     RESULTS_FILE,
     SPEC_FILE,
+    STATEMENT_FILE,
     report_statement,
 )
-from safetyrepro.report.tree import ReportView, SignerView
-from safetyrepro.report.view import attached_view, report_view, signer_view
+from safetyrepro.report.printed import DESCRIPTIONS, printed_html, printed_view
 
-STATEMENT_FILE = "statement.json"
-ENVELOPE_FILE = "envelope.dsse.json"
 HTML_FILE = "report.html"
 PDF_FILE = "report.pdf"
 MOST_ROW_BYTES = 20_000_000
 MOST_ROW_FILES = 900
-
-_WHAT = {
-    REPORT_FILE: "what may be claimed, dated",
-    RESULTS_FILE: "every number",
-    MANIFEST_FILE: "what produced them: versions, digests, seeds, timings",
-    ITEMS_FILE: "the items by id and digest",
-    SPEC_FILE: "the spec as given",
-    STATEMENT_FILE: "the in-toto statement over all of these",
-    ENVELOPE_FILE: "the signed statement (DSSE)",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +87,7 @@ def publish(bundle: Bundle, *, issued_at: dt.datetime, signing: Signing | None) 
 
 def make_publication(bundle: Bundle, *, issued_at: dt.datetime, signing: Signing | None) -> Publication:
     """The report of a finished bundle as bytes; the same bundle, time and identity give the same bytes."""
-    assembled = assemble(bundle, issued_at=issued_at)
-    report = assembled.report
+    report = assemble(bundle, issued_at=issued_at).report
     documents = _documents(bundle, report)
     statement = statement_bytes(
         report_statement(
@@ -113,8 +101,7 @@ def make_publication(bundle: Bundle, *, issued_at: dt.datetime, signing: Signing
         own[ENVELOPE_FILE] = envelope_bytes(sign_payload(statement, signing.identity.private_key))
     rows = _rows(bundle, report)
     attached = {**documents, **own, **rows}
-    view = _view(assembled, attached=attached, signing=signing)
-    pdf = _pdf(view, report=report, attached=attached)
+    pdf = _pdf(attached, issued_at=parse_time(report.window.issued_at, "report: issued_at"))
     if signing is not None:
         from safetyrepro.attest.pdf_signature import sign_pdf
 
@@ -124,7 +111,7 @@ def make_publication(bundle: Bundle, *, issued_at: dt.datetime, signing: Signing
         files={
             REPORT_FILE: documents[REPORT_FILE],
             **own,
-            HTML_FILE: render_html(view, medium="html", files={**documents, **own}).encode(),
+            HTML_FILE: printed_html(attached),
             PDF_FILE: pdf,
         },
         rows_attached=bool(rows),
@@ -176,42 +163,19 @@ def _declared(signing: Signing) -> DeclaredSigner:
     return DeclaredSigner(principal=identity.principal, keyid=identity.keyid, role=signing.role)
 
 
-def _signers(signing: Signing | None) -> tuple[SignerView, ...]:
-    if signing is None:
-        return ()
-    identity = signing.identity
-    return (signer_view(identity.principal, role=signing.role, keyid=identity.keyid),)
-
-
-def _view(assembled: Assembled, *, attached: Mapping[str, bytes], signing: Signing | None) -> ReportView:
-    files = [
-        attached_view(name, data=data, digest=digest_bytes(data), what=_WHAT[name])
-        for name, data in attached.items()
-        if not name.startswith(f"{ROWS_DIR}/")
-    ]
-    return report_view(
-        assembled.report,
-        results=assembled.results,
-        manifest=assembled.manifest,
-        experiment=assembled.experiment,
-        signers=_signers(signing),
-        attachments=files,
-    )
-
-
-def _pdf(view: ReportView, *, report: Report, attached: Mapping[str, bytes]) -> bytes:
+def _pdf(attached: Mapping[str, bytes], *, issued_at: dt.datetime) -> bytes:
     return render_pdf(
-        render_html(view, medium="pdf"),
+        render_html(printed_view(attached), medium="pdf"),
         attachments=[
             Attachment(
                 name=name,
                 data=data,
-                description=_WHAT.get(name, "stored rows"),
+                description=DESCRIPTIONS.get(name, "stored rows"),
                 relationship="Source" if name == SPEC_FILE else "Data",
             )
             for name, data in attached.items()
         ],
-        issued_at=parse_time(report.window.issued_at, "report: issued_at"),
+        issued_at=issued_at,
         identifier=attached[REPORT_FILE],
     )
 

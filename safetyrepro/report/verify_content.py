@@ -27,14 +27,15 @@ from safetyrepro.data.manifest import Manifest
 from safetyrepro.data.report_record import Report
 from safetyrepro.errors import InputError
 from safetyrepro.report.predicate import (
+    ENVELOPE_FILE,
     ITEMS_FILE,
     MANIFEST_FILE,
     REPORT_FILE,
     RESULTS_FILE,
     SPEC_FILE,
+    STATEMENT_FILE,
     ReportPredicate,
 )
-from safetyrepro.report.publish import ENVELOPE_FILE, STATEMENT_FILE
 
 
 @dataclass(frozen=True, slots=True)

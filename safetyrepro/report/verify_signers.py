@@ -17,8 +17,7 @@ from safetyrepro.attest.pdf_verdict import PdfSigner, PdfVerdict
 from safetyrepro.attest.signature import PublicKey, fingerprint, key_id, supported_public_key
 from safetyrepro.attest.statement import PredicateType
 from safetyrepro.attest.trust import SignerStanding, TrustStore, assess_signer, judge_quorum
-from safetyrepro.report.predicate import ReportPredicate
-from safetyrepro.report.publish import ENVELOPE_FILE, STATEMENT_FILE
+from safetyrepro.report.predicate import ENVELOPE_FILE, STATEMENT_FILE, ReportPredicate
 from safetyrepro.report.verdicts import Verdict
 from safetyrepro.report.verify_content import Content
 

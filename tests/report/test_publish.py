@@ -25,8 +25,8 @@ from safetyrepro.errors import InputError, IntegrityError, StorageError
 from safetyrepro.report import publish as module
 from safetyrepro.report.pages import content_policy, render_html
 from safetyrepro.report.predicate import ReportPredicate
+from safetyrepro.report.printed import documents_in_page, printed_html
 from safetyrepro.report.publish import Publication, Signing, make_publication, publish
-from safetyrepro.report.tree import ReportView
 from safetyrepro.report.view import report_view
 from safetyrepro.resources import resource_dir
 
@@ -79,9 +79,9 @@ class QuickPdf:
 
     attached: dict[str, bytes] = field(default_factory=dict)
 
-    def __call__(self, view: ReportView, *, report: Report, attached: Mapping[str, bytes]) -> bytes:
+    def __call__(self, attached: Mapping[str, bytes], *, issued_at: dt.datetime) -> bytes:
         self.attached = dict(attached)
-        return b"%PDF of " + report.window.issued_at.encode()
+        return b"%PDF of " + issued_at.isoformat().encode()
 
 
 @pytest.fixture
@@ -201,6 +201,47 @@ def test_the_page_lets_a_reader_save_the_documents_byte_by_byte(
     assert set(page.downloads) == DOCUMENTS | {"statement.json", "envelope.dsse.json"}
     assert page.downloads["report.json"] == signed.files["report.json"]
     assert page.downloads["spec.yaml"] == bundle.spec.read_bytes()
+
+
+def test_the_page_can_be_printed_again_from_what_it_holds(signed: Publication) -> None:
+    page = signed.files["report.html"]
+    documents = documents_in_page(page, where="report.html")
+    assert printed_html(documents) == page
+    changed = page.replace(b"HOLDS THROUGHOUT", b"HOLDS WHEREVER", 1)
+    assert printed_html(documents_in_page(changed, where="report.html")) != changed
+
+
+@pytest.mark.parametrize(
+    ("page", "message"),
+    [
+        pytest.param(b"\xff", "must be UTF-8", id="not text"),
+        pytest.param(
+            b'<a download="report.json" href="https://example.org/report.json">x</a>',
+            "report.json must be inside the page; got 'https://example.org/report.json'",
+            id="elsewhere",
+        ),
+        pytest.param(
+            b'<a download="report.json" href="data:application/octet-stream;base64,e3!">x</a>',
+            "report.json must be base64",
+            id="not base64",
+        ),
+        pytest.param(
+            b'<a download="a" href="data:application/octet-stream;base64,e30=">x</a>' * 2,
+            "must hold each document once; got a twice",
+            id="twice",
+        ),
+    ],
+)
+def test_a_page_that_holds_its_documents_in_another_way_is_refused(page: bytes, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        documents_in_page(page, where="report.html")
+
+
+def test_a_page_without_a_document_cannot_be_printed_again(signed: Publication) -> None:
+    documents = documents_in_page(signed.files["report.html"], where="report.html")
+    del documents["manifest.json"]
+    with pytest.raises(InputError, match=r"report: must hold manifest\.json"):
+        printed_html(documents)
 
 
 def test_the_page_has_a_language_one_title_and_headings_that_skip_no_level(signed: Publication) -> None:

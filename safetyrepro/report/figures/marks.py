@@ -34,6 +34,17 @@ _SIDE_WORDS: dict[Side, str] = {
 }
 
 
+_MARK_WORDS = {
+    "for": "for the claim",
+    "partly": "partly for the claim",
+    "equal": "equal",
+    "mixed": "both ways",
+    "against": "against the claim",
+    "open": "undecided",
+    "absent": "no verdict",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Series:
     """How one system is drawn everywhere in a report."""
@@ -123,7 +134,7 @@ def verdict_mark(kind: str) -> Markup:
             parts = [
                 path("M7 1.4 A5.6 5.6 0 1 1 6.99 1.4", stroke=SOFT, width=1.3, dash="1.5 2"),
             ]
-    return drawing(parts, width=14, height=14, title=f"mark: {kind}")
+    return drawing(parts, width=14, height=14, title=_MARK_WORDS[kind])
 
 
 def side_cell(side: Side, x: float, y: float, size: float) -> Markup:
