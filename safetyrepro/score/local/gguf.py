@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import torch
@@ -19,6 +20,7 @@ def convert_gguf(file: Path, folder: Path) -> None:
 
     Raises:
         InputError: not a GGUF file, or of a family that transformers cannot read.
+        OSError: the folder cannot be written.
     """
     try:
         with quiet_transformers():
@@ -26,10 +28,10 @@ def convert_gguf(file: Path, folder: Path) -> None:
             loaded = AutoModelForCausalLM.from_pretrained(
                 file.parent, gguf_file=file.name, dtype=torch.float32
             )
-            config = AutoConfig.from_pretrained(file.parent, gguf_file=file.name)
-            fresh = fresh_model(config)
+            fresh = fresh_model(AutoConfig.from_pretrained(file.parent, gguf_file=file.name))
             fresh.load_state_dict(loaded.state_dict())
-            fresh.save_pretrained(folder)
-            tokenizer.save_pretrained(folder)
-    except (ValueError, KeyError, RuntimeError, NotImplementedError) as error:
+    except (OSError, ValueError, LookupError, RuntimeError, struct.error) as error:
         raise InputError(f"{file}: must be a GGUF model that transformers can read; {error}") from error
+    with quiet_transformers():
+        fresh.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import cast
 
 import torch
+from safetensors import SafetensorError
 from torch import nn
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedConfig, PreTrainedModel
 
@@ -85,7 +86,7 @@ def _load_model(folder: Path, *, dtype: Dtype, attention: str) -> PreTrainedMode
                 trust_remote_code=False,
                 use_safetensors=True,
             )
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise InputError(
             f"{folder}: must be a causal language model that transformers can load; {error}"
         ) from error
