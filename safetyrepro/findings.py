@@ -184,4 +184,89 @@ KINDS: dict[str, FindingKind] = _register(
         "no comparison of them is given.",
         "Give all models one `dtype`, or declare it as a factor.",
     ),
+    FindingKind(
+        "SR310",
+        "warning",
+        "missing cells",
+        "Some models have no score at all under some configurations, so nothing is decided there, and "
+        "statements over the whole envelope are undefined.",
+        "Add the missing scores, leave out the configuration, or leave out the model with `--only`.",
+    ),
+    FindingKind(
+        "SR311",
+        "warning",
+        "a model with other items",
+        "A model lacks items that others have under every configuration. Pairs are compared on the items "
+        "that both have; mean scores and ranks by them are over different items.",
+        "Give every model the same items.",
+    ),
+    FindingKind(
+        "SR312",
+        "warning",
+        "rows without a score",
+        "Some rows have nothing, or no number, in the place of their score. They count as missing, never "
+        "as zero.",
+        "Repeat the failed items, or leave these rows out and say why.",
+    ),
+    FindingKind(
+        "SR313",
+        "warning",
+        "one configuration only",
+        "The harness was not varied, so nothing is said about whether the ranking survives it.",
+        "Add scores under other prompt templates, few-shot levels or scoring rules.",
+    ),
+    FindingKind(
+        "SR314",
+        "warning",
+        "ties everywhere",
+        "No score tells any two models apart, so there is nothing to rank.",
+        "Check that the scores are those of different models.",
+    ),
+    FindingKind(
+        "SR315",
+        "error",
+        "one model only",
+        "A ranking needs at least two models.",
+        "Add the scores of another model on the same items.",
+    ),
+    FindingKind(
+        "SR316",
+        "note",
+        "too few models for a rank correlation",
+        "Below five models a rank correlation takes a handful of values, so there is none; the orderings "
+        "are listed instead.",
+        "Nothing to do.",
+    ),
+    FindingKind(
+        "SR317",
+        "note",
+        "near-duplicate configurations",
+        "Many configurations compare the models almost alike, so counts of configurations look like more "
+        "evidence than they are.",
+        "Quote the effective number beside the count, or use a named envelope.",
+    ),
+    FindingKind(
+        "SR318",
+        "note",
+        "counts permit no pairing",
+        "From counts alone models are compared as if they had been asked different items; the true paired "
+        "errors are smaller, so what is undecided here may be decided there.",
+        "Publish item scores.",
+    ),
+    FindingKind(
+        "SR319",
+        "note",
+        "not every combination of levels occurs",
+        "Effects of single factors rest on the configurations that differ in one factor only; here some of "
+        "these are missing.",
+        "Run the missing configurations.",
+    ),
+    FindingKind(
+        "SR320",
+        "note",
+        "means on both sides of the target",
+        "Near the target is better, and some means lie above it, others below; what mixes scores item by "
+        "item has no direction then and is undefined.",
+        "Nothing to do; decisions, ranks and rank correlations stand.",
+    ),
 )

@@ -182,7 +182,8 @@ class RankedPair(Document):
     reversal_p: float | None
     """P-value of "ahead in some configuration and behind in another"; none where there is no test."""
     equivalence_p: float | None
-    """Largest p-value of the two one-sided tests over all configurations; none without a margin."""
+    """Largest p-value of the two one-sided tests over all configurations, Holm-adjusted over all pairs;
+    none without a margin."""
     detectable_gap: float | None
     """Median over configurations of the difference that would have been reliably seen with 80% power."""
     power: Annotated[PairPower | NoEstimate, Field(discriminator="kind")]
