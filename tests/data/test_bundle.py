@@ -124,6 +124,7 @@ def test_rows_are_read_as_they_were_written_and_the_same_rows_give_the_same_file
     digest = write_rows(first, ROWS)
     assert write_rows(second, ROWS) == digest
     assert first.read_bytes() == second.read_bytes()
+    assert first.read_bytes()[4:8] == bytes(4)  # no time in the file's header
     assert read_rows(first, sha256=digest) == ROWS
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import gzip
 import json
 import re
@@ -13,6 +14,7 @@ import pytest
 from conftest import Finished
 from fakes import FakeBackend, FakeLoader, fake_model, load_job, spec_document, twin_rows, write_spec
 
+from safetyrepro.claims.validity import format_time
 from safetyrepro.data.bundle import Bundle, read_rows
 from safetyrepro.errors import InputError, InputErrors, StorageError
 from safetyrepro.run.engine import Job, Outcome, run_experiment
@@ -184,9 +186,17 @@ def test_another_bundle_takes_its_shards_from_the_cache_and_renews_nothing(tmp_p
     assert second.results.cells == first.results.cells
 
 
+def padded_rows() -> list[dict[str, str]]:
+    """Answers with spaces around them, which the fake template takes away: finding SR106."""
+    return [
+        {**row, "chosen": f" {row['chosen']} ", "rejected": f" {row['rejected']} "} for row in twin_rows()
+    ]
+
+
 def test_a_cached_shard_is_served_under_the_pass_that_asks_for_it(tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
-    run(load_job(write_spec(tmp_path / "a", document=small()), out_dir=tmp_path / "r", cache_dir=cache))
+    cache, rows = tmp_path / "cache", padded_rows()
+    first = write_spec(tmp_path / "a", document=small(), rows=rows)
+    run(load_job(first, out_dir=tmp_path / "r", cache_dir=cache))
     claims = json.loads(json.dumps(CLAIMS).replace('"strong"', '"renamed"'))
     document = spec_document(
         models=({**fake_model("strong"), "id": "renamed"}, "weak"),
@@ -194,12 +204,13 @@ def test_a_cached_shard_is_served_under_the_pass_that_asks_for_it(tmp_path: Path
         rules=("sum", "pmi"),
         claims=claims,
     )
-    other = run(
-        load_job(write_spec(tmp_path / "b", document=document), out_dir=tmp_path / "r", cache_dir=cache)
-    )
+    second = write_spec(tmp_path / "b", document=document, rows=rows)
+    other = run(load_job(second, out_dir=tmp_path / "r", cache_dir=cache))
     assert other.computed_shards == 0
     for shard in other.manifest.shards:
         assert {row.pass_ for row in read_rows(other.bundle.root / shard.file)} == {shard.pass_}
+    found = {one.where for one in other.manifest.findings if one.code == "SR106"}
+    assert found == {f"pass {one.id}" for one in other.manifest.passes}
 
 
 @pytest.mark.parametrize(
@@ -288,9 +299,7 @@ def test_memory_that_runs_out_is_recorded_and_what_it_left_is_not_shared(tmp_pat
 
 
 def test_findings_of_one_kind_and_place_are_one_finding(tmp_path: Path) -> None:
-    rows = [
-        {**row, "chosen": f" {row['chosen']} ", "rejected": f" {row['rejected']} "} for row in twin_rows()
-    ]
+    rows = padded_rows()
     spec = write_spec(tmp_path / "spec", document=small(), rows=rows)
     found = run(load_job(spec, out_dir=tmp_path / "runs")).manifest.findings
     assert len({(one.code, one.where) for one in found}) == len(found)
@@ -355,6 +364,14 @@ def test_the_manifest_says_what_ran(finished: Finished) -> None:
     assert manifest.collected_at == min(shard.scored_at for shard in manifest.shards)
     assert manifest.finished_at == max(shard.scored_at for shard in manifest.shards)
     assert sum(shard.rows for shard in manifest.shards) == 6 * 24 * 2
+
+
+def test_evidence_is_dated_by_the_clock_when_it_was_scored(tmp_path: Path) -> None:
+    job = load_job(write_spec(tmp_path / "spec", document=small()), out_dir=tmp_path / "runs")
+    before = format_time(dt.datetime.now(dt.UTC))
+    manifest = run(job).manifest
+    after = format_time(dt.datetime.now(dt.UTC))
+    assert before <= manifest.collected_at <= manifest.finished_at <= after
 
 
 def test_parts_that_do_not_fit_are_refused_before_anything_is_loaded(tmp_path: Path) -> None:
