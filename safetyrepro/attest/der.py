@@ -63,11 +63,13 @@ def split_elements(data: bytes, *, where: str) -> list[tuple[int, bytes, bytes]]
 def _content_bounds(data: bytes, at: int, *, where: str) -> tuple[int, int]:
     """Where the content of the element at `at` starts and stops."""
     header = data[at : at + 2]
-    size_bytes = header[1] & 0x7F if len(header) == 2 and header[1] & 0x80 else 0
-    start = at + 2 + size_bytes
-    size = int.from_bytes(data[at + 2 : start], "big") if size_bytes else header[-1]
-    if len(header) < 2 or start + size > len(data) or size_bytes > 4:
+    if len(header) < 2:
         raise InputError(f"{where}: must be whole DER; the element at byte {at} is cut short")
-    if size_bytes and size < max(0x80, 1 << 8 * (size_bytes - 1)):
+    size_bytes = header[1] & 0x7F if header[1] & 0x80 else 0
+    start = at + 2 + size_bytes
+    size = int.from_bytes(data[at + 2 : start], "big") if header[1] & 0x80 else header[1]
+    if header[1] & 0x80 and size < max(0x80, 1 << 8 * max(size_bytes - 1, 0)):
         raise InputError(f"{where}: must be DER; the length at byte {at} is not in its shortest form")
+    if start + size > len(data):
+        raise InputError(f"{where}: must be whole DER; the element at byte {at} is cut short")
     return start, start + size

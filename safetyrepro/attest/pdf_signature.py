@@ -55,6 +55,8 @@ from safetyrepro.errors import InputError, must_be
 
 FIELD_NAME = "safetyrepro"
 
+_CERTIFIED = "certified without changes"
+_AGREED = "second reader agrees"
 _CHECK_NAMES = (
     "file",
     "signature present",
@@ -63,8 +65,8 @@ _CHECK_NAMES = (
     "signature container",
     "content unchanged",
     "signature genuine",
-    "certified without changes",
-    "second reader agrees",
+    _CERTIFIED,
+    _AGREED,
 )
 
 
@@ -159,19 +161,18 @@ def _read_sealed(
     pdf: bytes, *, slot: SignatureSlot, container: Container, checks: list[Check]
 ) -> PdfVerdict:
     """The verdict on a file whose bytes are as they were signed; only now it is parsed."""
-    certified = _CHECK_NAMES[7]
     try:
         with hostile_input("PDF", READABLE):
             seal = _only_seal(open_pdf(pdf, where="PDF"), slot=slot)
             signed_at = _stated_time(seal, certificate=container.certificate)
     except InputError as error:
-        return _verdict("malformed", [*checks, failed(certified, str(error))])
-    checks = [*checks, passed(certified, "one signature, which allows no change")]
+        return _verdict("malformed", [*checks, failed(_CERTIFIED, str(error))])
+    checks = [*checks, passed(_CERTIFIED, "one signature, which allows no change")]
     try:
         with hostile_input("PDF", READABLE):
             agreed = _second_opinion(seal, certificate=container.certificate, moment=signed_at)
     except InputError as error:
-        agreed = failed(_CHECK_NAMES[8], str(error))
+        agreed = failed(_AGREED, str(error))
     if agreed.failed:
         return _verdict("malformed", [*checks, agreed])
     signer = PdfSigner(
@@ -258,7 +259,7 @@ def _second_opinion(
     status = validate_pdf_signature(seal, signer_validation_context=context, skip_diff=True)
     agrees = status.bottom_line and status.coverage == SignatureCoverageLevel.ENTIRE_FILE
     return decide(
-        "second reader agrees",
+        _AGREED,
         bool(agrees),
         good="pyHanko: intact, valid, covers the entire file",
         bad=f"pyHanko: {status.summary()}, {status.coverage}",
