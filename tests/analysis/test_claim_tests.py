@@ -230,6 +230,14 @@ def test_claims_of_several_contrasts_need_all_of_them_and_fail_by_any(tmp_path: 
     assert test.p_fails == pytest.approx(partial_conjunction_p(either, at_least=1))
 
 
+def test_a_claim_that_fails_by_one_of_its_contrasts_pays_for_having_several(tmp_path: Path) -> None:
+    falling = {"kind": "trend", "rising": ["a", "b", "c"], "over": "primary"}
+    test = one(results_of(tmp_path, [falling], TRUTH))
+    smallest = 1 / (1 + 1000)  # no resample reaches what was observed
+    assert [contrast.differences[0].p_behind for contrast in test.contrasts] == [smallest, smallest]
+    assert test.p_fails == pytest.approx(2 * smallest)
+
+
 def test_p_values_are_holm_adjusted_over_the_declared_claims_in_both_directions(tmp_path: Path) -> None:
     assertions: list[dict[str, object]] = [
         {"kind": "ranks_above", "above": "a", "below": "b", "over": "primary"},

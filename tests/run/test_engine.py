@@ -17,9 +17,10 @@ from fakes import FakeBackend, FakeLoader, fake_model, load_job, spec_document, 
 from safetyrepro.claims.validity import format_time
 from safetyrepro.data.bundle import Bundle, read_rows
 from safetyrepro.errors import InputError, InputErrors, StorageError
-from safetyrepro.run.engine import Job, Outcome, run_experiment
+from safetyrepro.run.engine import Job, Outcome, bundle_digest, run_experiment
 from safetyrepro.run.progress import Silent
 from safetyrepro.run.store import only_run
+from safetyrepro.spec.models import ModelSource
 
 SELF_CHECK_PACKS = 3
 
@@ -71,19 +72,86 @@ def test_the_order_of_the_item_file_changes_nothing(finished: Finished, tmp_path
     assert content(other.bundle) == content(finished.outcome.bundle)
 
 
-def test_a_bundle_is_named_by_spec_items_models_and_device(finished: Finished, tmp_path: Path) -> None:
-    name = finished.outcome.bundle.root.name
+def test_a_bundle_is_named_by_spec_items_models_device_and_code(
+    finished: Finished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def name(spec: Path, loader: FakeLoader) -> str:
+        job = load_job(spec, out_dir=tmp_path / "runs")
+        return bundle_digest(job, loader=loader, device=loader.device_class(job.experiment.device))
+
     rows = [dict(row) for row in twin_rows()]
     rows[0]["prompt"] += " Say."
-    others = (
-        (write_spec(tmp_path / "items", rows=rows), FakeLoader()),
-        (write_spec(tmp_path / "spec", document=spec_document(changes={"seed": 8})), FakeLoader()),
-        (finished.spec, FakeLoader(skills={"strong": 0.8, "middle": 0.4, "weak": 0.0})),
-    )
-    found = {
-        run(load_job(spec, out_dir=tmp_path / "runs"), loader).bundle.root.name for spec, loader in others
-    }
-    assert len(found | {name}) == 4
+    other_items = write_spec(tmp_path / "items", rows=rows)
+    other_spec = write_spec(tmp_path / "spec", document=spec_document(changes={"seed": 8}))
+    found = [
+        name(finished.spec, FakeLoader()),
+        name(other_items, FakeLoader()),
+        name(other_spec, FakeLoader()),
+        name(finished.spec, FakeLoader(skills={"strong": 0.8, "middle": 0.4, "weak": 0.0})),
+    ]
+    monkeypatch.setattr(FakeLoader, "device_class", lambda self, device: "another device")
+    found.append(name(finished.spec, FakeLoader()))
+    monkeypatch.setattr("safetyrepro.run.engine.code_digest", lambda: "sha256:" + "0" * 64)
+    found.append(name(finished.spec, FakeLoader()))
+    assert found[0] == finished.outcome.manifest.bundle_digest
+    assert len(set(found)) == len(found)
+
+
+def test_weights_that_several_models_share_are_digested_once(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    class Counting(FakeLoader):
+        def weights_digest(self, source: ModelSource, *, base_dir: Path) -> str:
+            asked.append(source.kind)
+            return FakeLoader.weights_digest(self, source, base_dir=base_dir)
+
+    strong = fake_model("strong")
+    models = (strong, {**strong, "id": "weak", "weights": {"bits": 4, "group": 64}})
+    job = load_job(write_spec(tmp_path / "spec", document=small(models=models)), out_dir=tmp_path)
+    bundle_digest(job, loader=Counting(), device="fake")
+    assert asked == ["path"]
+
+
+class Recorder:
+    """Keeps what a run tells."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def start(self, *, shards: int, done: int) -> None:
+        self.told.append(f"start {shards} {done}")
+
+    def note(self, text: str) -> None:
+        self.told.append(text)
+
+    def shard(self, *, pass_id: str, items: int, tokens: int, seconds: float, reused: bool) -> None:
+        assert tokens > 0
+        assert seconds >= 0
+        self.told.append(f"{pass_id.partition('-')[0]} {items} {'reused' if reused else 'computed'}")
+
+    def finish(self) -> None:
+        self.told.append("finish")
+
+
+def test_a_run_tells_its_caller_what_happens_in_order(tmp_path: Path) -> None:
+    job = load_job(write_spec(tmp_path / "spec", document=small()), out_dir=tmp_path / "runs")
+    first, second, third = Recorder(), Recorder(), Recorder()
+    outcome = run_experiment(job, loader=FakeLoader(), progress=first)
+    sizes = (7, 7, 7, 3)
+    assert first.told == [
+        "start 8 0",
+        "loading Strong machine",
+        *(f"strong {size} computed" for size in sizes),
+        "loading Weak machine",
+        *(f"weak {size} computed" for size in sizes),
+        "analysing",
+        "finish",
+    ]
+    run_experiment(job, loader=FakeLoader(), progress=second)
+    assert second.told == [f"{outcome.bundle.root} is complete; nothing to compute"]
+    outcome.bundle.manifest.unlink()
+    run_experiment(job, loader=FakeLoader(), progress=third)
+    assert third.told == [told.replace("computed", "reused") for told in first.told]
 
 
 def test_a_finished_bundle_is_not_computed_again(tmp_path: Path) -> None:
