@@ -167,24 +167,30 @@ run_experiment(load_job(Path(sys.argv[1]), out_dir=Path(sys.argv[2])), loader=lo
 def test_two_processes_killed_while_scoring_and_a_third_end_with_the_bytes_of_one(
     tmp_path: Path, undisturbed: Outcome
 ) -> None:
+    spec, runs = write_tiny(tmp_path / "spec"), tmp_path / "runs"
+
+    def process(fatal_pack: int) -> int:
+        arguments = [sys.executable, "-c", SCRIPT, str(spec), str(runs), str(fatal_pack)]
+        return subprocess.run(arguments, cwd=TESTS, check=False, timeout=120).returncode
+
+    self_check = 3
+    for stored in (1, 2):  # each of the two scores one shard and dies in the next
+        assert process(self_check + 1) == -signal.SIGKILL
+        assert len(list(runs.rglob("*.jsonl.gz"))) == stored
+    assert process(-1) == 0
+    (root,) = runs.iterdir()
+    assert lasting(root) == lasting(undisturbed.bundle.root)
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_threads_and_hash_seed_change_no_byte(tmp_path: Path, undisturbed: Outcome, threads: str) -> None:
     spec = write_tiny(tmp_path / "spec")
-    self_check, kept = 3, []
-    for scored in (1, 1):  # each process scores one shard and dies in the next
-        arguments = [
-            sys.executable,
-            "-c",
-            SCRIPT,
-            str(spec),
-            str(tmp_path / "runs"),
-            str(self_check + scored),
-        ]
-        done = subprocess.run(arguments, cwd=TESTS, check=False, capture_output=True, timeout=120)
-        assert done.returncode == -signal.SIGKILL, done.stderr.decode()
-        kept.append(len(list((tmp_path / "runs").rglob("*.jsonl.gz"))))
-    assert kept == [1, 2]
-    resumed = run(load_job(spec, out_dir=tmp_path / "runs"))
-    assert (resumed.reused_shards, resumed.computed_shards) == (2, 2)
-    assert lasting(resumed.bundle.root) == lasting(undisturbed.bundle.root)
+    environment = {**os.environ, "PYTHONHASHSEED": threads}
+    environment |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), threads)
+    arguments = [sys.executable, "-c", SCRIPT, str(spec), str(tmp_path / "runs"), "-1"]
+    subprocess.run(arguments, cwd=TESTS, check=True, timeout=120, env=environment)
+    (root,) = (tmp_path / "runs").iterdir()
+    assert lasting(root) == lasting(undisturbed.bundle.root)
 
 
 def test_ctrl_c_keeps_the_complete_shards_and_the_same_call_goes_on(
