@@ -38,8 +38,8 @@ def pairs_table(results: Results, looks: Looks) -> Table | None:
         columns=(
             Column("first", is_header=True),
             Column("second", is_header=True),
-            Column("ahead", align="number", group="by point estimate"),
-            Column("behind", align="number", group="by point estimate"),
+            Column("ahead", align="number", group="by estimate"),
+            Column("behind", align="number", group="by estimate"),
             Column("k+", align="number", group="reliably"),
             Column("k−", align="number", group="reliably"),
             Column("n", align="number"),

@@ -30,6 +30,7 @@ _MONTHS = (
     "December",
 )
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
+FIGURE_SPACE = "\u2007"
 _UNIT_DIGITS = {"nats": 2, "nats a token": 3, "nats a byte": 4}
 
 
@@ -49,6 +50,16 @@ def fixed(value: float, *, digits: int) -> str:
     if float(text) == 0.0:
         text = text.removeprefix("-")
     return text.replace("-", "−")
+
+
+def padded(text: str, *, digits: int) -> str:
+    """A number filled up with figure spaces to `digits` decimals, so that points align over units.
+
+    What is no number with decimals (a dash, "undefined") stays as it is.
+    """
+    if "." not in text:
+        return text
+    return text + FIGURE_SPACE * (digits - len(text.partition(".")[2]))
 
 
 def count(value: int) -> str:

@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 from jinja2 import FileSystemLoader, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from safetyrepro.report.tree import ReportView
 from safetyrepro.resources import resource_dir
@@ -80,12 +80,24 @@ def _environment(root: Path) -> ImmutableSandboxedEnvironment:
         keep_trailing_newline=True,
     )
     environment.filters["sentence"] = _sentence
+    environment.filters["marked"] = _marked
     return environment
 
 
 def _sentence(text: str) -> str:
     """The text with its first letter as a capital, the others as they are."""
     return text[:1].upper() + text[1:]
+
+
+def _marked(text: str) -> Markup:
+    """The text, escaped, with what stands between backticks set as code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if place % 2 else escape(part)
+        for place, part in enumerate(parts)
+    )
 
 
 def _font_faces(folder: Path, medium: Medium) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from safetyrepro.claims.numbers import fraction
 from safetyrepro.data.records import Outcome
@@ -12,6 +13,7 @@ from safetyrepro.report.notation import (
     NoteBook,
     count,
     fraction_digits,
+    padded,
     plural,
     quantity_entries,
     unit_digits,
@@ -76,10 +78,14 @@ def estimates_table(results: Results, looks: Looks) -> Table:
 def margins_table(results: Results, looks: Looks) -> Table:
     """The mean margin of every cell, in the unit of its rule."""
     notes = NoteBook()
+    most = max(unit_digits(cell.unit) for cell in results.cells)
 
     def write(cell: Cell) -> tuple[Entry, ...]:
+        entries = quantity_entries(
+            cell.margin, notes=notes, digits=unit_digits(cell.unit), is_fraction=False
+        )
         return (
-            *quantity_entries(cell.margin, notes=notes, digits=unit_digits(cell.unit), is_fraction=False),
+            *(replace(entry, text=padded(entry.text, digits=most)) for entry in entries),
             Entry(cell.unit),
             Entry(denominator(cell.margin)),
         )

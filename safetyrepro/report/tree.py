@@ -119,6 +119,16 @@ class Table:
                 found.append((column.group, 1))
         return tuple(found)
 
+    @property
+    def starts(self) -> frozenset[int]:
+        """The columns set apart from their left neighbour: another heading, or text after numbers."""
+        return frozenset(
+            place
+            for place in range(1, len(self.columns))
+            if self.columns[place].group != self.columns[place - 1].group
+            or (self.columns[place].align != "number" and self.columns[place - 1].align == "number")
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Term:

@@ -13,7 +13,16 @@ from safetyrepro.claims.numbers import fraction
 from safetyrepro.data.records import Outcome
 from safetyrepro.data.report_record import Report
 from safetyrepro.data.results import Contrast, Estimate, NoEstimate, PointOnly, Results
-from safetyrepro.report.notation import NoteBook, day, fixed, period, quantity_entries, size
+from safetyrepro.report.notation import (
+    FIGURE_SPACE,
+    NoteBook,
+    day,
+    fixed,
+    padded,
+    period,
+    quantity_entries,
+    size,
+)
 from safetyrepro.report.tree import ReportView, Table
 from safetyrepro.report.view import report_view, signer_view
 
@@ -99,8 +108,22 @@ def test_margins_have_the_decimals_of_their_unit(view: ReportView) -> None:
     table = view.results.margins
     by_unit: dict[str, set[int]] = {}
     for value, unit in zip(column(table, "mean"), column(table, "unit"), strict=True):
-        by_unit.setdefault(unit, set()).add(len(value.partition(".")[2]))
+        by_unit.setdefault(unit, set()).add(len(value.rstrip(FIGURE_SPACE).partition(".")[2]))
     assert by_unit == {"nats": {2}, "nats a token": {3}, "nats a byte": {4}}
+
+
+def test_margins_in_different_units_align_on_their_points(view: ReportView) -> None:
+    printed = column(view.results.margins, "mean")
+    assert {len(value.partition(".")[2]) for value in printed} == {4}
+    assert any(value.endswith(FIGURE_SPACE) for value in printed)
+
+
+def test_what_is_no_number_is_not_filled_up() -> None:
+    assert [padded(text, digits=4) for text in ("undefined", "–", "0.5")] == [
+        "undefined",
+        "–",
+        "0.5" + 3 * FIGURE_SPACE,
+    ]
 
 
 def test_no_table_prints_a_percent_sign(view: ReportView) -> None:
