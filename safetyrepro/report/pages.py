@@ -45,7 +45,7 @@ def render_html(view: ReportView, *, medium: Medium, files: Mapping[str, bytes] 
     style = _font_faces(root / "fonts", medium) + (root / STYLE).read_text("utf-8")
     embedded = files if medium == "html" and files else {}
     return (
-        _environment(root)
+        template_environment(root)
         .get_template(TEMPLATE)
         .render(
             view=view,
@@ -72,7 +72,11 @@ def font_file(name: str) -> bytes:
     return (resource_dir("reports") / "fonts" / name).read_bytes()
 
 
-def _environment(root: Path) -> ImmutableSandboxedEnvironment:
+def template_environment(root: Path) -> ImmutableSandboxedEnvironment:
+    """Templates below `root`: escaped, strict about names, kept from all but what they are given.
+
+    They cannot reach a private attribute, change what they see, or include a file outside `root`.
+    """
     environment = ImmutableSandboxedEnvironment(
         loader=FileSystemLoader(root),
         autoescape=True,

@@ -16,15 +16,14 @@ from safetyrepro.report.figures.svg import (
     disc,
     drawing,
     label,
-    line,
     path,
     polyline,
 )
 from safetyrepro.report.notation import listed
 from safetyrepro.spec.base import LEVELS, Level
 
-_WIDTH, _HEIGHT = 344.0, 140.0
-_STEP, _RISE, _FOOT = 86.0, 20.0, 138.0
+_WIDTH, _HEIGHT = 344.0, 158.0
+_STEP, _RISE, _BASE, _FOOT = 86.0, 18.0, 98.0, 157.0
 _DEFINITIONS: dict[Level, tuple[str, str]] = {
     "model": ("likelihood of", "given text"),
     "response": ("output to a", "fixed input"),
@@ -36,8 +35,8 @@ _DEFINITIONS: dict[Level, tuple[str, str]] = {
 def evidence_ladder(evidence: Level, *, claims: Sequence[tuple[int, Level]]) -> Markup:
     """Four steps, low to high: a disc for the evidence, a numbered diamond for every claim.
 
-    A dashed line with its length in levels runs from the evidence to each level that a claim speaks
-    about and the evidence does not reach.
+    A dashed line climbs the stairs from the evidence to the claims furthest from it, up and down; the
+    distance of every level with claims stands at the foot of its step.
 
     Args:
         evidence: the level of the evidence.
@@ -45,14 +44,17 @@ def evidence_ladder(evidence: Level, *, claims: Sequence[tuple[int, Level]]) -> 
     """
     at = LEVELS.index(evidence)
     by_level = {level: [number for number, one in claims if one == level] for level in LEVELS}
+    claimed = [index for index, level in enumerate(LEVELS) if by_level[level]]
     parts = [_step(index, level, reached=index <= at) for index, level in enumerate(LEVELS)]
-    for index, level in enumerate(LEVELS):
-        if by_level[level] and index != at:
-            parts.append(_distance(at, index))
-    for index, level in enumerate(LEVELS):
-        own = [_evidence_mark(index)] if index == at else []
-        parts += [*own, *_claim_marks(index, by_level[level], beside=index == at)]
-    return drawing(parts, width=_WIDTH, height=_HEIGHT, title=ladder_words(evidence, claims))
+    parts += [_climb(at, end) for end in sorted({min([at, *claimed]), max([at, *claimed])} - {at})]
+    parts += [_distance(index, index - at) for index in claimed if index != at]
+    parts.append(_evidence_mark(at))
+    for index in claimed:
+        parts += _claim_marks(index, by_level[LEVELS[index]], beside=index == at)
+    # Only evidence on the top step has claims beside it that need the room above.
+    top = 0.0 if at == len(LEVELS) - 1 else 16.0
+    title = ladder_words(evidence, claims)
+    return drawing(parts, width=_WIDTH, height=_HEIGHT - top, title=title, top=top)
 
 
 def ladder_words(evidence: Level, claims: Sequence[tuple[int, Level]]) -> str:
@@ -71,7 +73,7 @@ def ladder_words(evidence: Level, claims: Sequence[tuple[int, Level]]) -> str:
 
 def _tread(index: int) -> tuple[float, float]:
     """The left end and the height of a step's tread."""
-    return index * _STEP, 90.0 - index * _RISE
+    return index * _STEP, _BASE - index * _RISE
 
 
 def _step(index: int, level: Level, *, reached: bool) -> Markup:
@@ -117,27 +119,26 @@ def _claim_marks(index: int, numbers: list[int], *, beside: bool) -> list[Markup
     return parts
 
 
-def _distance(start: int, end: int) -> Markup:
-    x1, y1 = _tread(start)
-    x2, y2 = _tread(end)
-    above = min(y1, y2) - 10
-    if end > start:
-        parts = [
-            path(
-                polyline([(x1 + 14, y1 - 16), (x1 + 14, above), (x2 + 3, above)]),
-                stroke=BEHIND,
-                width=1.1,
-                dash="3 2",
-            ),
-            path(polyline([(x2 - 2, above - 3), (x2 + 4, above), (x2 - 2, above + 3)]), stroke=BEHIND),
-        ]
-        middle = (x1 + 14 + x2) / 2
-    else:
-        parts = [
-            line(x1 + 6, above, x2 + 30, above, stroke=BEHIND, width=1.1, dash="3 2"),
-            path(polyline([(x2 + 36, above - 3), (x2 + 30, above), (x2 + 36, above + 3)]), stroke=BEHIND),
-        ]
-        middle = (x1 + x2 + 36) / 2
-    words = f"distance {end - start:+d}".replace("-", "−")
-    parts.append(label(middle, above - 4, words, anchor="middle", size=8.5, bold=True, fill=BEHIND))
-    return Markup("").join(parts)
+def _climb(start: int, end: int) -> Markup:
+    """The way along the treads from the evidence's step to another, with an arrow where it arrives."""
+    low, high = min(start, end), max(start, end)
+    points: list[tuple[float, float]] = []
+    for index in range(low, high + 1):
+        x, y = _tread(index)
+        points += [(x, y), (x + _STEP, y)]
+    points = points[1:-1]
+    if end < start:
+        points.reverse()
+    tip_x, tip_y = points[-1]
+    side = 1.0 if end > start else -1.0
+    tip = (tip_x + side * 9, tip_y)
+    arrow = [(tip[0] - side * 5, tip_y - 3.2), tip, (tip[0] - side * 5, tip_y + 3.2)]
+    return path(polyline([*points, tip]), stroke=BEHIND, width=1.6, dash="3 2") + path(
+        polyline(arrow), stroke=BEHIND, width=1.4
+    )
+
+
+def _distance(index: int, distance: int) -> Markup:
+    x, _ = _tread(index)
+    words = f"distance {distance:+d}".replace("-", "−")
+    return label(x + 6, _FOOT - 7, words, size=8.5, bold=True, fill=BEHIND)

@@ -40,13 +40,15 @@ def group(children: Iterable[Markup], attributes: Mapping[str, str | float] | No
     return element("g", attributes or {}, Markup("").join(children))
 
 
-def drawing(children: Iterable[Markup], *, width: float, height: float, title: str) -> Markup:
-    """A whole drawing, scaled to the width it is given; `title` is its alternative text."""
+def drawing(
+    children: Iterable[Markup], *, width: float, height: float, title: str, top: float = 0
+) -> Markup:
+    """A whole drawing from `top` downwards, scaled to the width it is given; `title` stands for it."""
     return element(
         "svg",
         {
             "xmlns": "http://www.w3.org/2000/svg",
-            "viewBox": f"0 0 {px(width)} {px(height)}",
+            "viewBox": f"0 {px(top)} {px(width)} {px(height)}",
             "width": width,
             "height": height,
             "role": "img",
