@@ -243,9 +243,13 @@ class Cover:
     """Page one: what the reader came for."""
 
     title: str
+    """The title."""
     question: str | None
+    """The question the study answers."""
     answer: str
+    """What was found, in one sentence."""
     caveat: str | None
+    """A plain band above the title."""
     evaluator: str
     """Who evaluated, and how they stand to the developer."""
     level: str
@@ -253,9 +257,13 @@ class Cover:
     ladder: Figure
     """The four levels with evidence and claims."""
     claims: tuple[ClaimView, ...]
+    """The claims, in the spec's order."""
     tier: TierView
+    """The formality tier."""
     scope: ScopeView
+    """What was tested, and what was not."""
     window: WindowView
+    """From when to when."""
     signers: tuple[SignerView, ...]
     """Who signed; empty where the report is published without a signature."""
     verify_command: str
@@ -267,14 +275,23 @@ class ResultsView:
     """The numbers: drawings and tables."""
 
     rank_figure: Figure
+    """Rank of every system under every configuration."""
     estimate_figure: Figure
+    """Estimates with intervals, against one half and the null baselines."""
     estimates: Table
+    """Alignment of every cell, under both treatments of ties."""
     margins: Table
+    """Mean margin of every cell, in the unit of its rule."""
     strata_figure: Figure | None
+    """Estimates by stratum; none without strata, or where they are too many to draw."""
     strata: Table | None
+    """Alignment by stratum; none without strata."""
     baselines: Table
+    """What scores get that do not read the prompt."""
     twins: Table | None
+    """Both-right and crossed ordering; none where the items are no twins."""
     outcomes: Table
+    """Every item by its outcome, cell by cell."""
     pairs: Table | None
     """One row a pair of models: counts over the envelope."""
     differences: Table | None
@@ -288,8 +305,11 @@ class Level:
     """One level of a factor."""
 
     id: str
+    """Its name in the spec."""
     is_primary: bool
+    """Whether the primary configuration has it."""
     details: tuple[Term, ...]
+    """What it means."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,8 +317,11 @@ class FactorView:
     """One factor of the envelope."""
 
     name: str
+    """The factor, in words."""
     meaning: str
+    """What it decides."""
     levels: tuple[Level, ...]
+    """Its levels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,8 +335,11 @@ class GridCard:
     primary: str
     """The configuration declared before the run."""
     factors: tuple[FactorView, ...]
+    """Every factor with its levels, the slowest first."""
     fixed: tuple[Term, ...]
+    """What was held fixed, and at what."""
     not_varied: tuple[str, ...]
+    """What was not varied: nothing is said about it."""
     templates: tuple[Term, ...]
     """What each template did on its own: default system prompts, end-of-turn."""
 
@@ -323,8 +349,11 @@ class Method:
     """How something was computed, and where that comes from."""
 
     title: str
+    """What was computed."""
     text: str
+    """How."""
     source: str
+    """Where that comes from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,12 +361,17 @@ class FindingView:
     """A finding, with what to do."""
 
     code: str
+    """Its stable code."""
     severity: str
+    """note, warning or error."""
     title: str
+    """What was found, in a few words."""
     places: tuple[tuple[str, str], ...]
     """(where, detail), one an occurrence."""
     explanation: str
+    """What that means."""
     remedy: str
+    """What to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,11 +379,17 @@ class Provenance:
     """What the numbers were made from."""
 
     systems: Table
+    """The systems under comparison."""
     items: tuple[Term, ...]
+    """What was asked, and who decided what is right."""
     digests: tuple[Term, ...]
+    """Digests of spec, results, items, envelope, code, weights, tokenizer and template."""
     rows: Table
+    """The files of stored rows with their digests."""
     software: tuple[Term, ...]
+    """Versions of what ran."""
     run: tuple[Term, ...]
+    """When it ran, and how much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,9 +397,13 @@ class Attached:
     """A file inside the report."""
 
     name: str
+    """Its name."""
     size: str
+    """Its size, in words."""
     digest: str
+    """Its digest."""
     what: str
+    """What it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,13 +417,21 @@ class ReportView:
     generator: str
     """The program and version that made the report."""
     cover: Cover
+    """Page one."""
     results: ResultsView
+    """The numbers."""
     grid: GridCard
+    """The envelope in full."""
     evaluator: tuple[Term, ...]
+    """Who evaluated, with what access, funding and elicitation."""
     methods: tuple[Method, ...]
+    """How the numbers were computed."""
     provenance: Provenance
+    """What they were made from."""
     findings: tuple[FindingView, ...]
+    """Defects and remarks, the gravest first."""
     non_claims: tuple[str, ...]
+    """What the report does not say."""
     attachments: tuple[Attached, ...]
     """The files inside the document; empty where none are."""
     verdict_key: tuple[VerdictView, ...]
