@@ -13,12 +13,12 @@ from safetyrepro.analysis.rank_input import Envelope, RankOptions
 from safetyrepro.analysis.rank_models import study_models, study_orderings, study_top
 from safetyrepro.analysis.rank_pairs import summarise_factors
 from safetyrepro.data.quantities import FindingRecord, NoEstimate, Quantity
+from safetyrepro.data.rank_pair import RankedPair
 from safetyrepro.data.rank_study import (
     MissingOutcomes,
     Noise,
     RankedConfiguration,
     RankedFactor,
-    RankedPair,
     RankStudy,
     Removals,
     ScoreSource,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from safetyrepro.analysis.rank_input import Envelope
 from safetyrepro.data.quantities import NoEstimate
-from safetyrepro.data.rank_study import (
+from safetyrepro.data.rank_pair import (
     EnvelopeTests,
     FactorChange,
     FactorSummary,

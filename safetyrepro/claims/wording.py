@@ -137,11 +137,20 @@ def _at(contrast: Contrast, configuration: str) -> Difference:
 
 
 def _envelope_sentence(test: ClaimTest, results: Results, counts: Counts) -> str:
-    short = results.envelope_digest.removeprefix("sha256:")[:4]
+    return envelope_sentence(_count_words(test, results, counts), counts, digest=results.envelope_digest)
+
+
+def envelope_sentence(found: str, counts: Counts, *, digest: str) -> str:
+    """What was found over the envelope of this digest, and in how many configurations nothing was."""
+    short = digest.removeprefix("sha256:")[:4]
     undecided, missing = counts.n - counts.ahead - counts.behind, counts.envelope - counts.n
     tail = f"; {undecided} could not be decided" + (f", {missing} gave no test" if missing else "")
-    whole = f"the {counted(counts.envelope, 'configuration')} of envelope {short}"
-    return f"Over {whole}, {_count_words(test, results, counts)}{tail}."
+    return f"Over the {counted(counts.envelope, 'configuration')} of envelope {short}, {found}{tail}."
+
+
+def ahead_words(first: str, second: str, *, counts: Counts) -> str:
+    """Who was reliably ahead of whom in how many configurations."""
+    return f"{first} was reliably ahead in {counts.ahead}, {second} in {counts.behind}"
 
 
 def _count_words(test: ClaimTest, results: Results, counts: Counts) -> str:
@@ -150,7 +159,7 @@ def _count_words(test: ClaimTest, results: Results, counts: Counts) -> str:
     match _shape(test):
         case "pair":
             other = model_name(results, _named(test)[1])
-            return f"{name} was reliably ahead in {counts.ahead}, {other} in {counts.behind}"
+            return ahead_words(name, other, counts=counts)
         case "margin" | "equivalence":
             margin = fraction(abs(contrast.offset))
             return (
@@ -200,9 +209,14 @@ def _most_reversing(test: ClaimTest) -> str:
     if not factors:
         return "; no single factor change reverses the point estimate"
     most = max(factors, key=lambda factor: factor.reversed_ / factor.matched)
+    return reversing_words(most.factor, times=most.reversed_, matched=most.matched)
+
+
+def reversing_words(factor: str, *, times: int, matched: int) -> str:
+    """Which factor turned a decision around most often, as the tail of a verdict."""
     return (
-        f"; changing the {FACTOR_WORDS.get(most.factor, most.factor)} alone reversed it most often "
-        f"({most.reversed_} of {counted(most.matched, 'matched change')})"
+        f"; changing the {FACTOR_WORDS.get(factor, factor)} alone reversed it most often "
+        f"({times} of {counted(matched, 'matched change')})"
     )
 
 
