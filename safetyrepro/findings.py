@@ -91,7 +91,8 @@ KINDS: dict[str, FindingKind] = _register(
         "SR106",
         "note",
         "template changes whitespace",
-        "The chat template trims or rewrites whitespace of a prompt or an answer; what it wrote was scored.",
+        "The chat template trims or rewrites whitespace of a prompt or an answer; what it wrote was "
+        "scored.",
         "Trim the items' texts, or compare under the plain template too.",
     ),
     FindingKind(
@@ -106,7 +107,8 @@ KINDS: dict[str, FindingKind] = _register(
         "SR108",
         "warning",
         "answer beyond the context",
-        "The sequence is longer than the model's context, so the answer has no score; its outcome is `limit`.",
+        "The sequence is longer than the model's context, so the answer has no score; its outcome is "
+        "`limit`.",
         "Use shorter items, a model with a longer context, or `scorer.truncation: per_answer`.",
     ),
     FindingKind(

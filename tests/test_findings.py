@@ -39,9 +39,7 @@ def test_every_kind_has_its_form(code: str) -> None:
     assert kind.remedy.endswith(".")
 
 
-def test_the_program_speaks_of_every_registered_code_and_of_no_other() -> (
-    None
-):
+def test_the_program_speaks_of_every_registered_code_and_of_no_other() -> None:
     root = Path(safetyrepro.__file__).parent
     spoken = {
         code

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import IO, TypeAlias, cast
 
 from safetyrepro.canonical import digest_file, parse_json
 from safetyrepro.errors import InputError, InputErrors, missing_extra, must_be
@@ -153,7 +153,9 @@ def _reader_of(path: Path) -> _Reader:
 
 
 def _open(path: Path) -> IO[bytes]:
-    return gzip.open(path, "rb") if path.name.lower().endswith(".gz") else path.open("rb")
+    if path.name.lower().endswith(".gz"):
+        return cast(IO[bytes], gzip.open(path, "rb"))
+    return path.open("rb")
 
 
 def _json_lines(path: Path, errors: RowErrors) -> Iterator[TableRow]:

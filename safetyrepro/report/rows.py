@@ -50,7 +50,7 @@ def cell_heads(looks: Looks) -> tuple[Column, Column]:
 
 
 def cell_table_rows(
-    results: Results, looks: Looks, write: Writer, *, what: str = "cells"
+    results: Results, looks: Looks, *, write: Writer, what: str = "cells"
 ) -> tuple[tuple[TableRow, ...], str]:
     """A row a cell, configuration by configuration; the primary one first where not all are printed."""
     return capped(_rows(results, looks, write), total=len(results.cells), what=what)
@@ -78,7 +78,7 @@ def _printing_order(results: Results) -> list[ConfigurationInfo]:
 
 
 def collapsed_rows(
-    results: Results, looks: Looks, write: Writer, *, what: str = "rows"
+    results: Results, looks: Looks, *, write: Writer, what: str = "rows"
 ) -> tuple[tuple[TableRow, ...], str]:
     """One row a cell, or fewer where all configurations, all systems or both print the same."""
     configurations = list(results.configurations)
@@ -114,4 +114,4 @@ def collapsed_rows(
             for one in configurations
         ]
         return capped(rows, total=len(rows), what=what)
-    return cell_table_rows(results, looks, write, what=what)
+    return cell_table_rows(results, looks, write=write, what=what)

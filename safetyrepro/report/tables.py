@@ -49,7 +49,7 @@ def estimates_table(results: Results, looks: Looks) -> Table:
             Entry(denominator(cell.headline)),
         )
 
-    rows, remark = cell_table_rows(results, looks, write)
+    rows, remark = cell_table_rows(results, looks, write=write)
     second = "A, a tie as no win" if half_first else "A, a tie as half a win"
     grouped = (
         f"n counts items; they fall into {plural(results.items.clusters, 'cluster')}. "
@@ -90,7 +90,7 @@ def margins_table(results: Results, looks: Looks) -> Table:
             Entry(denominator(cell.margin)),
         )
 
-    rows, remark = cell_table_rows(results, looks, write)
+    rows, remark = cell_table_rows(results, looks, write=write)
     return Table(
         id="margins",
         caption="Mean margin: score of the chosen answer minus score of the rejected one",
@@ -175,7 +175,7 @@ def baselines_table(results: Results, looks: Looks) -> Table:
             *quantity_entries(cell.prompt_blind, notes=notes, digits=digits),
         )
 
-    rows, remark = collapsed_rows(results, looks, write)
+    rows, remark = collapsed_rows(results, looks, write=write)
     coin = ""
     if results.random is not None:
         low, high = (fraction(end, digits=digits) for end in (results.random.low, results.random.high))
@@ -214,7 +214,7 @@ def twins_table(results: Results, looks: Looks) -> Table | None:
             Entry("–" if both is None else denominator(both)),
         )
 
-    rows, remark = cell_table_rows(results, looks, write)
+    rows, remark = cell_table_rows(results, looks, write=write)
     return Table(
         id="twins",
         caption="Crossed twins: both pairs right, and the crossed ordering",
@@ -243,7 +243,7 @@ def outcomes_table(results: Results, looks: Looks) -> Table:
             Entry(count(cell.spans_join)),
         )
 
-    rows, remark = collapsed_rows(results, looks, write)
+    rows, remark = collapsed_rows(results, looks, write=write)
     return Table(
         id="outcomes",
         caption="Denominators: every item by its outcome",
