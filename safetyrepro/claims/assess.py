@@ -158,10 +158,18 @@ def _ranking_words(results: Results) -> str:
         whole = f"{ranked} of {counted(len(results.rankings), 'configuration')}, the others give none"
     leaders = [names[model.id] for model in results.models if any(model.id in tops for tops in firsts)]
     if len(firsts) > 1:
-        return f"by point estimate the first place changes hands within {whole} ({listed(leaders)})"
+        among = whole.replace("all ", "the ", 1) if ranked == len(results.rankings) else whole
+        return f"by point estimate the first place changes hands within {among} ({_few(leaders)})"
     if len(leaders) > 1:
-        return f"by point estimate {listed(leaders)} share the first place in {whole}"
+        return f"by point estimate {_few(leaders)} share the first place in {whole}"
     return f"by point estimate {leaders[0]} ranks first in {whole}"
+
+
+def _few(names: list[str]) -> str:
+    """At most three names, and how many more there are."""
+    if len(names) <= 3:
+        return listed(names)
+    return listed([*names[:3], counted(len(names) - 3, "other")])
 
 
 def _firsts(ranking: Ranking) -> frozenset[str]:

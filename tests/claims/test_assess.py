@@ -118,12 +118,12 @@ ORDERS = [
     ([{"a": 1.0, "b": 2.0}] * 2, "By point estimate A ranks first in all 2 configurations"),
     (
         [{"a": 1.0, "b": 2.0}, {"a": 2.0, "b": 1.0}],
-        "By point estimate the first place changes hands within all 2 configurations (A and B)",
+        "By point estimate the first place changes hands within the 2 configurations (A and B)",
     ),
     ([{"a": 1.5, "b": 1.5}] * 2, "By point estimate A and B share the first place in all 2 configurations"),
     (
         [{"a": 1.5, "b": 1.5}, {"a": 1.0, "b": 2.0}],
-        "By point estimate the first place changes hands within all 2 configurations (A and B)",
+        "By point estimate the first place changes hands within the 2 configurations (A and B)",
     ),
     (
         [{"a": 1.0, "b": 2.0}, {}],
@@ -180,3 +180,12 @@ def test_the_weakest_links_are_named_where_the_tier_is_f0(experiment: Experiment
         "SR204",
         "decided by a model or without agreement: label",
     )
+
+
+def test_the_answer_names_at_most_three_systems_that_share_or_take_the_first_place(
+    experiment: Experiment,
+) -> None:
+    names = {letter: letter.upper() for letter in "abcde"}
+    shared = results(names=names, ranks=[dict.fromkeys(names, 3.0)] * 2)
+    answer = assess(experiment, results=shared, collected_at=COLLECTED).answer
+    assert answer.startswith("By point estimate A, B, C and 2 others share the first place in all 2 conf")
