@@ -186,6 +186,7 @@ def test_the_answer_names_at_most_three_systems_that_share_or_take_the_first_pla
     experiment: Experiment,
 ) -> None:
     names = {letter: letter.upper() for letter in "abcde"}
-    shared = results(names=names, ranks=[dict.fromkeys(names, 3.0)] * 2)
+    scores = {name: estimate(0.7, 0.6, 0.8) for name in names}
+    shared = results(names=names, scores=scores, ranks=[dict.fromkeys(names, 3.0)] * 2)
     answer = assess(experiment, results=shared, collected_at=COLLECTED).answer
     assert answer.startswith("By point estimate A, B, C and 2 others share the first place in all 2 conf")
