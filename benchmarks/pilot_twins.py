@@ -309,7 +309,7 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--systems", nargs="+", choices=list(SYSTEMS), default=list(SYSTEMS))
     parser.add_argument("--templates", nargs="+", choices=["plain", "chat"], default=["plain", "chat"])
     parser.add_argument(
-        "--grid", choices=["zero-point", "minimum"], default="zero-point", help="levels of a rounded group"
+        "--grid", choices=["zero-point", "minimum"], default="minimum", help="levels of a rounded group"
     )
     parser.add_argument("--join", default="\n", help="what stands between prompt and answer under plain")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads(), help="of the processor")

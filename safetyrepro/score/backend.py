@@ -18,7 +18,7 @@ from safetyrepro.errors import SafetyReproError
 from safetyrepro.score.packing import Schedule
 from safetyrepro.spec.models import Dtype, WeightRounding
 
-SCORING_VERSION = "1"
+SCORING_VERSION = "2"
 """Raised with every change that can move a score by a bit: part of every shard's key."""
 
 ForwardPath = Literal["packed", "plain"]

@@ -13,21 +13,18 @@ from safetyrepro.spec.models import WeightRounding
 
 
 def round_weights(weight: torch.Tensor, rounding: WeightRounding) -> torch.Tensor:
-    """`weight` (out, in) with every group of `rounding.group` inputs on an asymmetric grid of 2^bits steps.
+    """`weight` (out, in) with every group of `rounding.group` inputs on a grid of 2^bits even steps.
 
-    A group's grid runs from its least to its greatest weight, zero included, with an integer zero point; a
-    group of zeros stays zero. Computed in float32 and returned in the weight's own dtype.
+    A group's grid runs from its least to its greatest weight, and both stay as they are: a scale and a
+    minimum a group, as GGUF's Q4_1 has them, kept in float32. A constant group stays constant. Computed in
+    float32 and returned in the weight's own dtype.
     """
     rows, width = weight.shape
     groups = weight.float().reshape(rows, width // rounding.group, rounding.group)
-    low = groups.amin(dim=-1, keepdim=True).clamp(max=0.0)
-    high = groups.amax(dim=-1, keepdim=True).clamp(min=0.0)
-    top = 2**rounding.bits - 1
-    scale = (high - low) / top
-    safe = torch.where(scale > 0, scale, torch.ones_like(scale))
-    zero = torch.round(-low / safe)
-    levels = (torch.round(groups / safe) + zero).clamp(0, top)
-    rounded: torch.Tensor = (levels - zero) * scale
+    least = groups.amin(dim=-1, keepdim=True)
+    scale = (groups.amax(dim=-1, keepdim=True) - least) / (2**rounding.bits - 1)
+    steps = torch.round((groups - least) / torch.where(scale > 0, scale, torch.ones_like(scale)))
+    rounded: torch.Tensor = steps * scale + least
     return rounded.reshape(rows, width).to(weight.dtype)
 
 
