@@ -41,6 +41,11 @@ COMMANDS: tuple[Command, ...] = (
         "Count what a run will cost: cells, passes, tokens, about how long, how much memory. Runs nothing.",
         _RUN,
     ),
+    Command(
+        "ceiling",
+        "Say how far a run without a failure can move belief, at most: the ceiling of a null result.",
+        _SPEC,
+    ),
     Command("run", "Run a spec: score what is missing, analyse, and leave a bundle.", _RUN),
     Command(
         "report",
