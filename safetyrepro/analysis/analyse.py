@@ -14,6 +14,7 @@ from safetyrepro.analysis.claim_tests import claim_tests
 from safetyrepro.analysis.comparability import find_refusals
 from safetyrepro.analysis.contrasts import all_comparisons
 from safetyrepro.analysis.quantities import value_of
+from safetyrepro.analysis.rank_run import study_run
 from safetyrepro.analysis.table import ScoreTable, StoredRows, score_table
 from safetyrepro.data.records import ItemRecord, Outcome, items_digest
 from safetyrepro.data.results import (
@@ -52,6 +53,12 @@ def analyse(experiment: Experiment, *, items: Sequence[ItemRecord], rows: Stored
     table = score_table(experiment, items=items, rows=rows)
     cells = analyse_cells(experiment, table=table)
     info = _items_info(experiment, table)
+    compared = all_comparisons(experiment, table=table)
+    ranks = study_run(experiment, table=table, comparison=compared.joint)
+    defects = (
+        FindingRecord(code=one.code, where=one.where, detail=one.detail)
+        for one in _find_defects(experiment, info, cells)
+    )
     return Results(
         spec=experiment.id,
         spec_version=experiment.version,
@@ -68,12 +75,10 @@ def analyse(experiment: Experiment, *, items: Sequence[ItemRecord], rows: Stored
         cells=cells,
         random=random_reference(experiment, pairs=info.items),
         rankings=_rankings(experiment, table, cells),
-        comparisons=all_comparisons(experiment, table=table),
+        comparisons=compared.contrasts,
         claim_tests=claim_tests(experiment, table=table),
-        findings=tuple(
-            FindingRecord(code=one.code, where=one.where, detail=one.detail)
-            for one in _find_defects(experiment, info, cells)
-        ),
+        ranks=ranks.study,
+        findings=(*defects, *ranks.findings),
     )
 
 

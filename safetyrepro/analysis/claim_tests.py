@@ -25,7 +25,7 @@ def claim_tests(experiment: Experiment, *, table: ScoreTable) -> tuple[ClaimTest
         if claim.assertion is not None
     ]
     asked: tuple[Asked, ...] = tuple(itertools.chain.from_iterable(parts for _, _, parts in claims))
-    contrasts = iter(compare(experiment, table=table, asked=asked, purpose="claims"))
+    contrasts = iter(compare(experiment, table=table, asked=asked, purpose="claims").contrasts)
     primary = primary_configuration(experiment).id
     tests: list[tuple[str, tuple[Contrast, ...], float | None, float | None]] = []
     for claim, assertion, parts in claims:

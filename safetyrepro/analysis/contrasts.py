@@ -80,10 +80,21 @@ def outcome_points(experiment: Experiment, table: ScoreTable) -> NDArray[np.floa
     return points
 
 
-def all_comparisons(experiment: Experiment, *, table: ScoreTable) -> tuple[Contrast, ...]:
-    """Every pair of models over the envelope, in one joint family."""
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A family of contrasts as stored, and the joint comparison that all of them were read off.
+
+    joint: None where a contrast was refused, or nothing was asked or scored.
+    """
+
+    contrasts: tuple[Contrast, ...]
+    joint: JointComparison | None
+
+
+def all_comparisons(experiment: Experiment, *, table: ScoreTable) -> Compared:
+    """Every pair of models over the envelope, in one joint family, in the order of `all_pairs`."""
     if len(experiment.models) < 2:
-        return ()
+        return Compared((), None)
     names = {model.id: model.name for model in experiment.models}
     asked = tuple(
         _pair(experiment.models[int(a)].id, experiment.models[int(b)].id, names)
@@ -94,7 +105,7 @@ def all_comparisons(experiment: Experiment, *, table: ScoreTable) -> tuple[Contr
 
 def compare(
     experiment: Experiment, *, table: ScoreTable, asked: tuple[Asked, ...], purpose: str
-) -> tuple[Contrast, ...]:
+) -> Compared:
     """The contrasts under every configuration, decided by one joint step-down.
 
     Args:
@@ -106,20 +117,22 @@ def compare(
     """
     refusals = [find_refusal(experiment, first=one.first, second=one.second) for one in asked]
     members = tuple(one for one, refusal in zip(asked, refusals, strict=True) if refusal is None)
-    decided = iter(_decided(experiment, table=table, asked=members, purpose=purpose))
-    return tuple(
+    found = _decided(experiment, table=table, asked=members, purpose=purpose)
+    decided = iter(found.contrasts)
+    contrasts = tuple(
         next(decided) if refusal is None else _refused(experiment, one, table, refusal)
         for one, refusal in zip(asked, refusals, strict=True)
     )
+    return Compared(contrasts, found.joint if len(members) == len(asked) else None)
 
 
 def _decided(
     experiment: Experiment, *, table: ScoreTable, asked: tuple[Asked, ...], purpose: str
-) -> tuple[Contrast, ...]:
+) -> Compared:
     analysis = experiment.analysis
     columns, pairs = _columns(experiment, table, asked)
     if not asked or np.isnan(columns).all():
-        return tuple(_refused(experiment, one, table, "no scored rows") for one in asked)
+        return Compared(tuple(_refused(experiment, one, table, "no scored rows") for one in asked), None)
     labels = table.cluster_labels(declared=analysis.cluster == "declared")
     codes = np.unique(labels, return_inverse=True)[1].astype(np.int64)
     comparison = compare_pairs(
@@ -133,7 +146,7 @@ def _decided(
     )
     gaps = detectable_gaps(comparison, power=POWER)
     equivalence = _equivalence_p(comparison, asked)
-    return tuple(
+    contrasts = tuple(
         _contrast(
             experiment,
             one,
@@ -145,6 +158,7 @@ def _decided(
         )
         for index, one in enumerate(asked)
     )
+    return Compared(contrasts, comparison)
 
 
 def _refused(experiment: Experiment, asked: Asked, table: ScoreTable, reason: str) -> Contrast:

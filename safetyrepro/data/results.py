@@ -11,6 +11,7 @@ from safetyrepro.data.quantities import FindingRecord as FindingRecord
 from safetyrepro.data.quantities import NoEstimate as NoEstimate
 from safetyrepro.data.quantities import PointOnly as PointOnly
 from safetyrepro.data.quantities import Quantity as Quantity
+from safetyrepro.data.rank_study import RankStudy
 from safetyrepro.spec.base import Document
 
 RESULTS_SCHEMA: Final = "safetyrepro/results/v1"
@@ -270,6 +271,8 @@ class Results(Document):
     """Every pair of models over the whole envelope; the joint family is all of them."""
     claim_tests: tuple[ClaimTest, ...]
     """One a claim with an assertion; the joint family is all of them."""
+    ranks: RankStudy | None = None
+    """Whether the ranking survives the envelope; none where it is refused, or there is one model."""
     findings: tuple[FindingRecord, ...]
     """What the analysis found."""
 

@@ -433,4 +433,5 @@ def test_findings_of_many_cells_are_one_finding_with_its_count_and_first_place(t
 
 def test_where_nothing_is_wrong_nothing_is_found(tmp_path: Path) -> None:
     scores = {"a": of_points("+-" * 12), "b": of_points("++-" * 8)}
-    assert analysed(experiment_of(tmp_path), records(24), scores).findings == ()
+    experiment = experiment_of(tmp_path, templates=("plain", "chat"))
+    assert analysed(experiment, records(24), scores).findings == ()
