@@ -278,8 +278,8 @@ class MatrixBuilder:
             _, _, item, _, file, row = cells[place].tolist()
             _, _, _, _, other_file, other_row = cells[first].tolist()
             self.refuse(
-                f"{self._place(file, row)}: a model must have one score an item, configuration and run (is a factor missing?); "
-                f"got item {shorten(str(items[item]))} again, first at {self._place(other_file, other_row)}"
+                f"{self._place(file, row)}: a model must have one score an item, configuration and run "
+                f"(is a factor missing?); got item {shorten(str(items[item]))} again, first at {self._place(other_file, other_row)}"
             )
         self.check()
 
