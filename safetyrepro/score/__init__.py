@@ -6,8 +6,8 @@ How a run uses this floor, once per (model, dtype, rounding) and then per frame 
     backend = load_backend(model.source, dtype=..., rounding=..., device=spec.device, base_dir=...)
     check = self_check(backend)                          # score.selfcheck: .path, .findings
     renderer = Renderer(backend.tokenizer, pass_.frame)  # score.rendering: .facts, .findings(where)
-    key = shard_key(backend.identity, pairs, ...)        # score.shard: equal keys mean equal bits
-    scores = score_shard(backend, pairs, renderer=renderer, pass_id=..., scorer=..., context=..., ...)
+    key = shard_key(backend.identity, items, ...)        # score.shard: equal keys mean equal bits
+    scores = score_shard(backend, items, renderer=renderer, pass_id=..., scorer=..., context=..., ...)
     scores.rows, scores.findings
     rule_score("mean", row)                              # score.likelihood
 

@@ -168,6 +168,17 @@ class Renderer:
             case "text":
                 return self.render(context.text, answer, where=where)
 
+    def text_before(self, prompt: str, *, where: str) -> str:
+        """The text that stands before any answer to `prompt` in this frame.
+
+        Raises: as `render`.
+        """
+        match self._frame.template:
+            case PlainTemplate() as template:
+                return self._plain_before(template, prompt)
+            case ChatTemplate():
+                return self._chat_slot(prompt, where).before
+
     def _plain_before(self, template: PlainTemplate, prompt: str) -> str:
         head, _, tail = template.prompt.partition(_SLOT)
         parts = [self._frame.system + template.turn_join] if self._frame.system else []

@@ -1,4 +1,4 @@
-"""One shard of a pass: its pairs rendered, packed, scored, and written as rows."""
+"""One shard of a pass: its items rendered, packed, scored, and written as rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safetyrepro.canonical import JsonValue, digest_json
-from safetyrepro.data.records import Answer, Outcome, Pair, Row
+from safetyrepro.data.records import Item, Outcome, Row
 from safetyrepro.errors import InputError, must_be
 from safetyrepro.findings import Finding, finding
 from safetyrepro.score.backend import SCORING_VERSION, Backend, ForwardPath, Identity, OutOfMemory
@@ -21,13 +21,12 @@ from safetyrepro.spec.envelope import Frame
 from safetyrepro.spec.experiment import Context, LoglikScorer
 
 MIN_TOKEN_BUDGET = 16
-_ANSWERS: tuple[Answer, Answer] = ("chosen", "rejected")
 _Sequence = tuple[tuple[int, ...], int]
 
 
 @dataclass(frozen=True, slots=True)
 class ShardScores:
-    """The rows of a shard, two a pair in the order of the pairs, and how they were made.
+    """The rows of a shard, one an answer in the order of the items, and how they were made.
 
     `computed_tokens` counts tokens that went through the model, `distinct_tokens` the distinct prefixes of
     the shard's sequences: the floor of the work. `token_budget` is what was used in the end.
@@ -45,15 +44,15 @@ class ShardScores:
 class _Task:
     """One answer to score; `rendered` is None where the context leaves it no token."""
 
-    pair: Pair
-    answer: Answer
+    item: Item
+    answer: str
     rendered: Rendered | None
     context: Rendered | None
 
 
 def shard_key(
     identity: Identity,
-    pairs: Sequence[Pair],
+    items: Sequence[Item],
     *,
     frame: Frame,
     scorer: LoglikScorer,
@@ -63,7 +62,7 @@ def shard_key(
 ) -> str:
     """The digest of everything that can move a bit of a shard's rows: equal keys, equal bits.
 
-    Only what the scoring reads is in it: the other answer of a pair is (it shares a pack), the report's
+    Only what the scoring reads is in it: an item's other answers are (they share a pack), the report's
     wording is not.
     """
     parts: dict[str, JsonValue] = {
@@ -75,14 +74,14 @@ def shard_key(
         "context": None if context is None else context.model_dump(mode="json"),
         "token_budget": token_budget,
         "path": path,
-        "pairs": [pair.digest() for pair in pairs],
+        "items": [item.digest() for item in items],
     }
     return digest_json(parts)
 
 
 def score_shard(
     backend: Backend,
-    pairs: Sequence[Pair],
+    items: Sequence[Item],
     *,
     renderer: Renderer,
     pass_id: str,
@@ -91,7 +90,7 @@ def score_shard(
     token_budget: int,
     path: ForwardPath,
 ) -> ShardScores:
-    """The rows of `pairs` in one pass.
+    """The rows of `items` in one pass.
 
     Args:
         context: what the pmi rule subtracts; None where no configuration uses pmi.
@@ -100,7 +99,7 @@ def score_shard(
         path: `packed`, or `plain` where the self-check says so.
 
     An answer beyond the context has the outcome `limit` and no number, or with `truncation: per_answer` is
-    cut for that answer alone. A log-probability that is not finite has the outcome `error`. No pairs give
+    cut for that answer alone. A log-probability that is not finite has the outcome `error`. No items give
     no rows.
 
     Raises:
@@ -108,7 +107,7 @@ def score_shard(
             refuses that.
         OutOfMemory: even the smallest budget does not fit.
     """
-    tasks = _render(backend, pairs, renderer=renderer, scorer=scorer, context=context)
+    tasks = _render(backend, items, renderer=renderer, scorer=scorer, context=context)
     sequences: dict[_Sequence, int] = {}
     for task in tasks:
         for rendered in (task.rendered, task.context):
@@ -134,18 +133,17 @@ def score_shard(
 
 def _render(
     backend: Backend,
-    pairs: Sequence[Pair],
+    items: Sequence[Item],
     *,
     renderer: Renderer,
     scorer: LoglikScorer,
     context: Context | None,
 ) -> list[_Task]:
     tasks: list[_Task] = []
-    for pair in pairs:
-        for answer in _ANSWERS:
-            text = pair.chosen if answer == "chosen" else pair.rejected
-            where = f"item {pair.id}: {answer}"
-            rendered = renderer.render(pair.prompt, text, where=where)
+    for item in items:
+        for answer, text in item.answers:
+            where = f"item {item.id}: {answer}"
+            rendered = renderer.render(item.prompt, text, where=where)
             if rendered.spans_join and scorer.boundary == "refuse":
                 raise InputError(
                     must_be(
@@ -159,7 +157,7 @@ def _render(
                 alone = _fit(alone, backend.context_tokens, scorer=scorer)
                 if alone is not None and alone.tokens > fitted.tokens:  # the same cut on both sides
                     alone = alone.truncated(alone.start + fitted.tokens - 1)
-            tasks.append(_Task(pair=pair, answer=answer, rendered=fitted, context=alone))
+            tasks.append(_Task(item=item, answer=answer, rendered=fitted, context=alone))
     return tasks
 
 
@@ -219,8 +217,8 @@ def _row(task: _Task, *, nats: dict[_Sequence, NDArray[np.float64]], pass_id: st
     outcome = Outcome.LIMIT if rendered is None else Outcome.SCORED if finite else Outcome.ERROR
     return Row(
         pass_=pass_id,
-        item=task.pair.id,
-        item_digest=task.pair.digest(),
+        item=task.item.id,
+        item_digest=task.item.digest(),
         answer=task.answer,
         outcome=outcome,
         sum_nats=conditional if scored else None,

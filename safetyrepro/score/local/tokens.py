@@ -58,6 +58,11 @@ class LocalTokenizer:
         )
 
     @property
+    def library_tokenizer(self) -> PreTrainedTokenizerBase:
+        """The transformers tokenizer behind this one, for peers that want it."""
+        return self._tokenizer
+
+    @property
     def digest(self) -> str:
         return self._digest
 
