@@ -46,6 +46,11 @@ COMMANDS: tuple[Command, ...] = (
         "Say how far a run without a failure can move belief, at most: the ceiling of a null result.",
         _SPEC,
     ),
+    Command(
+        "selfcheck",
+        "Does packing change a score of this model, here? Largest difference in nats, sign flips.",
+        _RUN,
+    ),
     Command("run", "Run a spec: score what is missing, analyse, and leave a bundle.", _RUN),
     Command(
         "report",
