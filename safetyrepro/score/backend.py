@@ -21,6 +21,9 @@ from safetyrepro.spec.models import Dtype, WeightRounding
 SCORING_VERSION = "2"
 """Raised with every change that can move a score by a bit: part of every shard's key."""
 
+MIN_TOKEN_BUDGET = 16
+"""The smallest pack that is tried when memory runs out."""
+
 ForwardPath = Literal["packed", "plain"]
 """`packed`: each distinct token prefix once, under a tree mask; `plain`: one sequence at a time."""
 

@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 
 from safetyrepro.errors import InputError
 from safetyrepro.findings import Finding, finding
-from safetyrepro.score.backend import Backend, ForwardPath, PackingUnsupported, Tokenizer, Turn
+from safetyrepro.score.backend import (
+    MIN_TOKEN_BUDGET,
+    Backend,
+    ForwardPath,
+    OutOfMemory,
+    PackingUnsupported,
+    Tokenizer,
+    Turn,
+)
 from safetyrepro.score.packing import build_trie, plan_schedule
 from safetyrepro.spec.models import Dtype
 
@@ -29,6 +37,7 @@ _PROBES: tuple[tuple[str, tuple[str, str]], ...] = (
     ("How many legs does a spider have?\n", (" Eight.", "Six, like every insect.")),
     ("Übersetze: guten Morgen", ("good morning", "Good morning, Zoë ☕")),
 )
+_SMALL_BUDGET = 24
 _Sequence = tuple[tuple[int, ...], int]
 _Scores = Sequence[NDArray[np.float64]]
 
@@ -55,6 +64,8 @@ class SelfCheck:
     tolerance_nats: float
     path: ForwardPath
     findings: tuple[Finding, ...]
+    token_budget: int
+    """Tokens a forward pass that fitted: what was asked for, or less where memory ran out."""
 
 
 def self_check(backend: Backend, *, token_budget: int | None = None) -> SelfCheck:
@@ -64,7 +75,11 @@ def self_check(backend: Backend, *, token_budget: int | None = None) -> SelfChec
         token_budget: the budget the run will use; absent: the backend's own.
 
     A failure of `packed` means the plain path and a finding; so does a failure of the model's own batching,
-    which is not used by a run but is reported.
+    which is not used by a run but is reported. Where memory runs out, the budget is halved (finding SR102)
+    and the packed checks begin again, since a run would meet the same wall.
+
+    Raises:
+        OutOfMemory: even the smallest budget, or one sequence alone, does not fit.
     """
     tolerance = TOLERANCE_NATS[backend.identity.dtype]
     sequences = _probe_sequences(backend)
@@ -75,31 +90,50 @@ def self_check(backend: Backend, *, token_budget: int | None = None) -> SelfChec
     def compare(name: str, scores: _Scores) -> Check:
         return _compare(name, scores, single, tolerance)
 
-    try:
-        packed = [
-            compare("packed = plain", _packed(backend, sequences, budget=budget)),
-            compare("packed in small packs = plain", _packed(backend, sequences, budget=24)),
-            compare("packed in another order = plain", _packed(backend, backwards, budget=budget)[::-1]),
-        ]
-        reason = f"largest difference {max(check.largest_nats or 0.0 for check in packed):.3g} nats a token"
-    except PackingUnsupported as error:
-        packed = [Check("packed = plain", None, 0, False)]
-        reason = str(error)
+    found: list[Finding] = []
+    while True:
+        try:
+            packed = [
+                compare("packed = plain", _packed(backend, sequences, budget=budget)),
+                compare(
+                    "packed in small packs = plain",
+                    _packed(backend, sequences, budget=min(budget, _SMALL_BUDGET)),
+                ),
+                compare(
+                    "packed in another order = plain", _packed(backend, backwards, budget=budget)[::-1]
+                ),
+            ]
+            largest = max(check.largest_nats or 0.0 for check in packed)
+            reason = f"largest difference {largest:.3g} nats a token"
+        except OutOfMemory:
+            if budget // 2 < MIN_TOKEN_BUDGET:
+                raise
+            where, detail = (
+                backend.identity.architecture,
+                f"{budget} tokens did not fit; {budget // 2} taken",
+            )
+            found.append(finding("SR102", where, detail))
+            budget //= 2
+            continue
+        except PackingUnsupported as error:
+            packed = [Check("packed = plain", None, 0, False)]
+            reason = str(error)
+        break
     batched = (
         compare("right-padded batch = batch of one", _batches(backend, sequences)),
         compare("shuffled batch = batch of one", _batches(backend, backwards)[::-1]),
     )
     ids = _id_checks(backend.tokenizer)
     path: ForwardPath = "packed" if all(check.held for check in packed) else "plain"
-    found: tuple[Finding, ...] = ()
     if path == "plain":
-        found = (finding("SR101", backend.identity.architecture, reason),)
+        found.append(finding("SR101", backend.identity.architecture, reason))
     return SelfCheck(
         model=backend.identity.architecture,
         checks=(*packed, *batched, *ids),
         tolerance_nats=tolerance,
         path=path,
-        findings=found,
+        findings=tuple(found),
+        token_budget=budget,
     )
 
 

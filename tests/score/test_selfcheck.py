@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from tiny_models import FAMILIES, PLAIN_ONLY, THINKS, tiny_backend, tiny_tokenizer
 
+from safetyrepro.score.backend import OutOfMemory
 from safetyrepro.score.local.model import LocalBackend
 from safetyrepro.score.packing import Schedule
 from safetyrepro.score.selfcheck import SelfCheck, self_check
@@ -79,3 +80,33 @@ def test_the_probes_reach_beyond_a_sliding_window(monkeypatch: pytest.MonkeyPatc
     ))  # fmt: skip
     assert self_check(tiny_backend("mistral")).path == "plain"
     assert self_check(tiny_backend("llama")).path == "packed"
+
+
+def small_memory(monkeypatch: pytest.MonkeyPatch, *, tokens: int) -> None:
+    right = LocalBackend.packed
+
+    def packed(self: LocalBackend, schedule: Schedule) -> NDArray[np.float64]:
+        if max(step.stop - step.start for step in schedule.steps) > tokens:
+            raise OutOfMemory("device memory: must hold one pack; full")
+        return right(self, schedule)
+
+    monkeypatch.setattr(LocalBackend, "packed", packed)
+
+
+def test_memory_that_runs_out_lowers_the_budget_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    small_memory(monkeypatch, tokens=40)
+    check = self_check(tiny_backend(), token_budget=128)
+    assert check.path == "packed"
+    assert check.token_budget == 32
+    assert [(found.code, found.detail) for found in check.findings] == [
+        ("SR102", "128 tokens did not fit; 64 taken"),
+        ("SR102", "64 tokens did not fit; 32 taken"),
+    ]
+    monkeypatch.undo()
+    assert self_check(tiny_backend(), token_budget=128).token_budget == 128
+
+
+def test_memory_that_never_suffices_is_an_error_and_no_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    small_memory(monkeypatch, tokens=4)
+    with pytest.raises(OutOfMemory, match="must hold one pack"):
+        self_check(tiny_backend())

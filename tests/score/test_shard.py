@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+import torch
 from numpy.typing import NDArray
 from tiny_models import tiny_backend, tiny_tokenizer
 
@@ -242,3 +243,32 @@ def test_a_shards_key_moves_with_everything_that_moves_a_bit(
 def test_rows_are_what_the_bundle_stores(backend: LocalBackend) -> None:
     row = scored(backend, PAIRS).rows[0]
     assert Row.model_validate_json(row.model_dump_json(by_alias=True)) == row
+
+
+def test_an_answer_equal_to_a_prefix_of_another_keeps_its_own_score(backend: LocalBackend) -> None:
+    item = pair("prefix", "Name the Answer.", "wer", "wer the B")
+    short, long = scored(backend, (item,)).rows
+    plain_short, plain_long = scored(backend, (item,), plain=True).rows
+    assert (short.tokens, long.tokens) == (plain_short.tokens, plain_long.tokens)
+    assert short.sum_nats == pytest.approx(plain_short.sum_nats, abs=1e-4)
+    assert long.sum_nats == pytest.approx(plain_long.sum_nats, abs=1e-4 * long.tokens)
+
+
+def test_an_answer_that_quotes_its_prompt_is_scored_whole(backend: LocalBackend) -> None:
+    item = pair("quote", "Name the Answer.", "Name the Answer.", "A")
+    for frame in (PLAIN, CHAT):
+        row = scored(backend, (item,), frame=frame).rows[0]
+        assert row.bytes_ == len("Name the Answer.")
+
+
+def test_ties_that_bfloat16_sums_would_make_vanish() -> None:
+    """Near 200 nats bfloat16 numbers are spaced by 1; sums in float64 keep such answers apart."""
+    narrow = tiny_backend(tokenizer=tiny_tokenizer(kind="bos"), dtype="bfloat16")
+    letters = "ABQaenrstwhdogcfikmv"
+    pairs = tuple(
+        pair(f"{at:02d}", "Q", letters[at] * 30, letters[at + 1] * 30) for at in range(0, len(letters), 2)
+    )
+    nats = [row.sum_nats for row in scored(narrow, pairs).rows]
+    rounded = torch.tensor(nats).bfloat16().tolist()
+    assert len(set(nats)) == len(letters)
+    assert len(set(rounded)) < len(letters)
