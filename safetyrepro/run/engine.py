@@ -216,6 +216,7 @@ class _Scoring:
         )
         budget = device.token_budget or backend.default_token_budget
         check = self_check(backend, token_budget=budget)
+        budget = check.token_budget  # less than asked for where memory ran out
         self.collected.add_backend(backend, check=check, token_budget=budget)
         for pass_id, one in group.items():
             renderer = Renderer(backend.tokenizer, one.frame)

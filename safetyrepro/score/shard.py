@@ -13,14 +13,20 @@ from safetyrepro.canonical import JsonValue, digest_json
 from safetyrepro.data.records import Item, Outcome, Row
 from safetyrepro.errors import InputError, must_be
 from safetyrepro.findings import Finding, finding
-from safetyrepro.score.backend import SCORING_VERSION, Backend, ForwardPath, Identity, OutOfMemory
+from safetyrepro.score.backend import (
+    MIN_TOKEN_BUDGET,
+    SCORING_VERSION,
+    Backend,
+    ForwardPath,
+    Identity,
+    OutOfMemory,
+)
 from safetyrepro.score.likelihood import sum_nats
 from safetyrepro.score.packing import build_trie, plan_schedule
 from safetyrepro.score.rendering import Rendered, Renderer
 from safetyrepro.spec.envelope import Frame
 from safetyrepro.spec.experiment import Context, LoglikScorer
 
-MIN_TOKEN_BUDGET = 16
 _Sequence = tuple[tuple[int, ...], int]
 
 
