@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from safetyrepro.data.records import Answer, ItemRecord, Outcome, Row
 from safetyrepro.data.rules import prompt_blind_scores, rule_scores
 from safetyrepro.errors import IntegrityError
-from safetyrepro.spec.envelope import Configuration, configurations, pass_of, rule_of
+from safetyrepro.spec.envelope import Configuration, Pass, configurations, pass_of, reference_pass, rule_of
 from safetyrepro.spec.experiment import Experiment
 
 StoredRows: TypeAlias = Callable[[str], Iterable[Row]]
@@ -117,10 +117,11 @@ def score_table(experiment: Experiment, *, items: Sequence[ItemRecord], rows: St
     for m, model in enumerate(experiment.models):
         ids: list[str] = []
         for c, configuration in enumerate(grid):
-            name = pass_of(experiment, model=model, configuration=configuration).id()
+            scored = pass_of(experiment, model=model, configuration=configuration)
+            name = scored.id()
             ids.append(name)
             if name not in tables:
-                tables[name] = _pass_table(name, ordered, rows(name))
+                tables[name] = _scored_table(experiment, scored, ordered, rows)
             table, rule = tables[name], rule_of(configuration)
             scores = rule_scores(
                 rule,
@@ -147,6 +148,40 @@ def score_table(experiment: Experiment, *, items: Sequence[ItemRecord], rows: St
         rejected=arrays["rejected"],
         blind_chosen=arrays["blind_chosen"],
         blind_rejected=arrays["blind_rejected"],
+    )
+
+
+def _scored_table(
+    experiment: Experiment, one: Pass, items: Sequence[ItemRecord], rows: StoredRows
+) -> PassTable:
+    """What the scorer makes of a pass: its own log-likelihoods, or those above its reference's."""
+    name = one.id()
+    policy = _pass_table(name, items, rows(name))
+    reference = reference_pass(one) if experiment.scorer.kind == "implicit_reward" else None
+    if reference is None:
+        return policy
+    return _above(policy, _pass_table(reference.id(), items, rows(reference.id())), name=name)
+
+
+def _above(policy: PassTable, reference: PassTable, *, name: str) -> PassTable:
+    """The policy's log-likelihoods minus the reference's; NaN where one of them is.
+
+    Raises:
+        IntegrityError: the two have other tokens, so that their difference rewards a tokenizer.
+    """
+    both = ~np.isnan(policy.sum_nats + reference.sum_nats)
+    if (policy.tokens != reference.tokens)[both].any():
+        raise IntegrityError(
+            f"pass {name}: a model and its reference must read the same tokens; their numbers differ"
+        )
+    pairs = zip(policy.outcomes, reference.outcomes, strict=True)
+    return PassTable(
+        sum_nats=policy.sum_nats - reference.sum_nats,
+        unconditional_nats=policy.unconditional_nats - reference.unconditional_nats,
+        tokens=policy.tokens,
+        utf8_bytes=policy.utf8_bytes,
+        spans_join=policy.spans_join,
+        outcomes=tuple(_worst(first, second) for first, second in pairs),
     )
 
 

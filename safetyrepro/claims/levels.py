@@ -24,7 +24,7 @@ def level_ran(experiment: Experiment) -> Level:
     arXiv 2605.04454 files some likelihood benchmarks under response).
     """
     match experiment.scorer.kind:
-        case "loglik":
+        case "loglik" | "implicit_reward":
             return "model"
 
 

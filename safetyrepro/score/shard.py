@@ -25,7 +25,7 @@ from safetyrepro.score.likelihood import sum_nats
 from safetyrepro.score.packing import build_trie, plan_schedule
 from safetyrepro.score.rendering import Rendered, Renderer
 from safetyrepro.spec.envelope import Frame
-from safetyrepro.spec.experiment import Context, LoglikScorer
+from safetyrepro.spec.experiment import Context, GivenTextScorer
 
 _Sequence = tuple[tuple[int, ...], int]
 
@@ -61,7 +61,7 @@ def shard_key(
     items: Sequence[Item],
     *,
     frame: Frame,
-    scorer: LoglikScorer,
+    scorer: GivenTextScorer,
     context: Context | None,
     token_budget: int,
     path: ForwardPath,
@@ -91,7 +91,7 @@ def score_shard(
     *,
     renderer: Renderer,
     pass_id: str,
-    scorer: LoglikScorer,
+    scorer: GivenTextScorer,
     context: Context | None,
     token_budget: int,
     path: ForwardPath,
@@ -142,7 +142,7 @@ def _render(
     items: Sequence[Item],
     *,
     renderer: Renderer,
-    scorer: LoglikScorer,
+    scorer: GivenTextScorer,
     context: Context | None,
 ) -> list[_Task]:
     tasks: list[_Task] = []
@@ -167,7 +167,7 @@ def _render(
     return tasks
 
 
-def _fit(rendered: Rendered, context_tokens: int, *, scorer: LoglikScorer) -> Rendered | None:
+def _fit(rendered: Rendered, context_tokens: int, *, scorer: GivenTextScorer) -> Rendered | None:
     cut = rendered.truncated(context_tokens)
     if cut is None or (cut.dropped_tokens and scorer.truncation == "refuse"):
         return None

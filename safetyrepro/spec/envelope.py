@@ -135,11 +135,36 @@ def pass_of(experiment: Experiment, *, model: Model, configuration: Configuratio
     )
 
 
+def reference_pass(one: Pass) -> Pass | None:
+    """The pass of a model's reference, from whose rows an implicit reward takes away; None without one.
+
+    The reference computes in the same precision on the same frames; its weights are as stored.
+    """
+    model = one.model
+    if model.reference is None:
+        return None
+    reference = model.model_copy(
+        update={
+            "id": f"{model.id}--reference",
+            "name": f"{model.name}, reference",
+            "source": model.reference,
+            "weights": None,
+            "reference": None,
+        }
+    )
+    return Pass(model=reference, dtype=one.dtype, rounding=None, frame=one.frame)
+
+
 def passes(experiment: Experiment) -> Mapping[str, Pass]:
-    """Every distinct pass by its id, model by model, so that a model is loaded once."""
+    """Every distinct pass by its id, model by model, so that a model is loaded once.
+
+    Where the scorer is the implicit reward, those of the references stand among them.
+    """
     found: dict[str, Pass] = {}
     for model in experiment.models:
         for configuration in configurations(experiment):
             one = pass_of(experiment, model=model, configuration=configuration)
             found.setdefault(one.id(), one)
+            if experiment.scorer.kind == "implicit_reward" and (reference := reference_pass(one)):
+                found.setdefault(reference.id(), reference)
     return found
