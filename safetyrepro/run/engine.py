@@ -141,18 +141,25 @@ def run_experiment(job: Job, *, loader: Loader, progress: Progress) -> Outcome:
 def bundle_digest(job: Job, *, loader: Loader, device: str) -> str:
     """What a bundle's name is made of: spec, data, models, device class and code."""
     digests: dict[ModelSource, str] = {}
-    for model in job.experiment.models:
-        if model.source not in digests:
-            digests[model.source] = loader.weights_digest(model.source, base_dir=job.base_dir)
+    for source in _sources(job.experiment):
+        if source not in digests:
+            digests[source] = loader.weights_digest(source, base_dir=job.base_dir)
     return digest_json(
         {
             "spec": digest_bytes(job.spec_bytes),
             "items": job.items.digest,
-            "weights": {model.id: digests[model.source] for model in job.experiment.models},
+            "weights": {
+                one.model.id: digests[one.model.source] for one in passes(job.experiment).values()
+            },
             "device": device,
             "code": code_digest(),
         }
     )
+
+
+def _sources(experiment: Experiment) -> Iterator[ModelSource]:
+    """Where the weights of every pass come from, references among them."""
+    yield from (one.model.source for one in passes(experiment).values())
 
 
 def stored_rows(bundle: Bundle, stored: Iterable[ShardInfo], *, pass_id: str) -> Iterator[Row]:

@@ -14,7 +14,7 @@ from safetyrepro.score.backend import Tokenizer
 from safetyrepro.score.cost import ModelShape, ShardCost, compute_flop, memory_bytes, shard_cost
 from safetyrepro.score.rendering import Renderer
 from safetyrepro.spec.envelope import Pass, configurations, passes
-from safetyrepro.spec.experiment import Device, Experiment, LoglikScorer
+from safetyrepro.spec.experiment import Device, Experiment, GivenTextScorer
 from safetyrepro.spec.models import Dtype, ModelSource
 
 EFFICIENCY = 0.55
@@ -111,7 +111,9 @@ def plan_run(experiment: Experiment, *, items: ItemSet, base_dir: Path, surveyor
     )
 
 
-def _cost(renderer: Renderer, pairs: tuple[Pair, ...], *, scorer: LoglikScorer, budget: int) -> ShardCost:
+def _cost(
+    renderer: Renderer, pairs: tuple[Pair, ...], *, scorer: GivenTextScorer, budget: int
+) -> ShardCost:
     sequences: list[tuple[tuple[int, ...], int]] = []
     for pair in pairs:
         for answer in (pair.chosen, pair.rejected):

@@ -40,6 +40,7 @@ def find_problems(experiment: Experiment) -> Iterator[Problem]:
     yield from _doubled(("models",), "id", [model.id for model in experiment.models])
     yield from _factor_problems(experiment)
     yield from _primary_problems(experiment)
+    yield from _scorer_problems(experiment)
     yield from _claim_problems(experiment)
 
 
@@ -80,6 +81,30 @@ def _primary_problems(experiment: Experiment) -> Iterator[Problem]:
             known = ", ".join(levels[kind])
             hint = did_you_mean(level, levels[kind])
             yield Problem(("primary", kind), f"must be one of {known}{hint}", level)
+
+
+def _scorer_problems(experiment: Experiment) -> Iterator[Problem]:
+    if experiment.scorer.kind != "implicit_reward":
+        for index, model in enumerate(experiment.models):
+            if model.reference is not None:
+                yield Problem(
+                    ("models", index, "reference"),
+                    "must be absent unless scorer.kind is implicit_reward",
+                    model.reference.kind,
+                )
+        return
+    for index, model in enumerate(experiment.models):
+        if model.reference is None:
+            yield Problem(
+                ("models", index, "reference"), "must be given where scorer.kind is implicit_reward", None
+            )
+    for index, factor in enumerate(experiment.factors):
+        if factor.kind == "rule" and "pmi" in factor.levels:
+            yield Problem(
+                ("factors", index, "levels", factor.levels.index("pmi")),
+                "must be sum, mean or byte where scorer.kind is implicit_reward",
+                "pmi",
+            )
 
 
 def _claim_problems(experiment: Experiment) -> Iterator[Problem]:

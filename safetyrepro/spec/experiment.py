@@ -42,16 +42,34 @@ class TextContext(Document):
 Context = Annotated[BosContext | TextContext, Field(discriminator="kind")]
 
 
-class LoglikScorer(Document):
-    """Log-likelihood of the given answer after the given prompt."""
+class GivenTextScorer(Document):
+    """What every scorer of given text declares: where an answer begins, and what is too long."""
 
-    kind: Literal["loglik"]
     boundary: Literal["record", "refuse"] = "record"
     """A token that spans the join of prompt and answer: scored with the answer and recorded, or refused."""
     truncation: Literal["refuse", "per_answer"] = "refuse"
     """An answer beyond the context: refused, or cut for that answer alone and counted."""
     context: Context = BosContext(kind="bos")
     """What stands for "no prompt" in unconditional scores: for pmi and the prompt-blind baseline."""
+
+
+class LoglikScorer(GivenTextScorer):
+    """Log-likelihood of the given answer after the given prompt."""
+
+    kind: Literal["loglik"]
+
+
+class ImplicitRewardScorer(GivenTextScorer):
+    """The model's log-likelihood of the given answer minus that of its `reference` model.
+
+    The reward that direct preference optimisation fits, without its factor beta, which orders nothing
+    (arXiv 2305.18290, equation 5). Rules: sum, mean, byte.
+    """
+
+    kind: Literal["implicit_reward"]
+
+
+Scorer = Annotated[LoglikScorer | ImplicitRewardScorer, Field(discriminator="kind")]
 
 
 class Device(Document):
@@ -115,7 +133,7 @@ class Experiment(Document):
     """The harness choices that span the envelope."""
     primary: dict[Identifier, Identifier]
     """The configuration declared before the run: a level for every factor."""
-    scorer: LoglikScorer
+    scorer: Scorer
     """What turns an answer into a score."""
     device: Device = Device()
     """Where and how the models run."""
