@@ -62,6 +62,11 @@ COMMANDS: tuple[Command, ...] = (
         "Say whether a report is genuine and in force, from the file and your trust file alone, offline.",
         _REPORT,
     ),
+    Command(
+        "recompute",
+        "Compute every number and verdict of a report again from its stored rows, and compare.",
+        _REPORT,
+    ),
     Command("keys", "Signing identities, and whom to trust.", _REPORT),
     Command("schema", "Write the JSON Schemas that editors complete spec files with.", _SPEC),
 )

@@ -153,26 +153,42 @@ def read_rows(path: Path, *, sha256: str | None = None) -> tuple[Row, ...]:
         IntegrityError: the file is cut short, is not gzip, holds a bad line, or differs from `sha256`.
     """
     try:
-        with gzip.open(path, "rb") as stream:
-            lines = stream.read(_MAX_SHARD_BYTES + 1)
-    except (OSError, EOFError, zlib.error) as error:
+        data = path.read_bytes()
+    except OSError as error:
         raise IntegrityError(f"{path}: must be a complete gzip file; got {error}") from error
-    if len(lines) > _MAX_SHARD_BYTES:
-        raise IntegrityError(f"{path}: must inflate to at most {_MAX_SHARD_BYTES} bytes; got more")
+    return parse_rows(data, where=str(path), sha256=sha256)
+
+
+def parse_rows(
+    data: bytes, *, where: str, sha256: str | None = None, most_bytes: int = _MAX_SHARD_BYTES
+) -> tuple[Row, ...]:
+    """The rows in the bytes of a shard's file.
+
+    Raises:
+        IntegrityError: the bytes are cut short, are not gzip, inflate beyond `most_bytes`, hold a bad line,
+            or differ from `sha256`.
+    """
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
+            lines = stream.read(most_bytes + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise IntegrityError(f"{where}: must be a complete gzip file; got {error}") from error
+    if len(lines) > most_bytes:
+        raise IntegrityError(f"{where}: must inflate to at most {most_bytes} bytes; got more")
     if sha256 is not None and digest_bytes(lines) != sha256:
-        raise IntegrityError(f"{path}: rows must have digest {sha256}; got {digest_bytes(lines)}")
-    return tuple(_parse_rows(lines, path))
+        raise IntegrityError(f"{where}: rows must have digest {sha256}; got {digest_bytes(lines)}")
+    return tuple(_parse_rows(lines, where))
 
 
-def _parse_rows(lines: bytes, path: Path) -> Iterator[Row]:
+def _parse_rows(lines: bytes, where: str) -> Iterator[Row]:
     for number, line in enumerate(lines.splitlines(), start=1):
         try:
             yield Row.model_validate_json(line)
         except ValidationError as error:
             first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
+            place = ".".join(str(part) for part in first["loc"])
             raise IntegrityError(
-                f"{path}: row {number}: {where} must be right; got {first['msg']}"
+                f"{where}: row {number}: {place} must be right; got {first['msg']}"
             ) from None
 
 

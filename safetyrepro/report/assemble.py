@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 from safetyrepro import __version__
 from safetyrepro.canonical import digest_bytes, digest_file
-from safetyrepro.claims.assess import assess
-from safetyrepro.claims.validity import format_time, parse_time
 from safetyrepro.data.bundle import Bundle, read_items, read_manifest, read_results, read_rows
 from safetyrepro.data.manifest import Manifest
 from safetyrepro.data.records import items_digest
-from safetyrepro.data.report_record import Materials, Report, Window
-from safetyrepro.data.results import FindingRecord, Results
-from safetyrepro.errors import InputError, IntegrityError
+from safetyrepro.data.report_record import Materials, Report
+from safetyrepro.data.results import Results
+from safetyrepro.errors import IntegrityError
+from safetyrepro.report.record import report_record
 from safetyrepro.spec.experiment import Experiment
 from safetyrepro.spec.load import load_experiment
 
@@ -43,53 +42,22 @@ def assemble(bundle: Bundle, *, issued_at: dt.datetime) -> Assembled:
     loaded = load_experiment(bundle.spec)
     results, manifest = read_results(bundle), read_manifest(bundle)
     _check_belonging(bundle, loaded.data, results=results, manifest=manifest)
-    collected_at = parse_time(manifest.collected_at, f"{bundle.manifest}: collected_at")
-    if issued_at < collected_at:
-        raise InputError(
-            f"{bundle.root}: a report must be issued after its evidence was collected "
-            f"({manifest.collected_at}); got {format_time(issued_at)}"
-        )
-    experiment = loaded.document
-    assessment = assess(experiment, results=results, collected_at=collected_at)
-    report = Report(
-        id=f"{experiment.id}-v{experiment.version}-{manifest.bundle_digest.removeprefix('sha256:')[:12]}",
-        title=experiment.title,
-        question=experiment.question,
-        answer=assessment.answer,
-        caveat=experiment.evidence.caveat,
-        level=assessment.level,
-        level_ran=assessment.level_ran,
-        tier=assessment.tier,
-        tier_links=assessment.links,
-        scope=experiment.evidence.scope,
-        window=Window(
-            collected_at=manifest.collected_at,
-            issued_at=format_time(issued_at),
-            expires_at=format_time(assessment.expires_at),
-            period=experiment.evidence.validity.period,
-            triggers=experiment.evidence.validity.triggers,
-        ),
-        evaluator=experiment.evaluator,
-        claims=assessment.claims,
-        non_claims=assessment.non_claims,
-        findings=(
-            *(
-                FindingRecord(code=one.code, where=one.where, detail=one.detail)
-                for one in assessment.findings
-            ),
-            *results.findings,
-            *manifest.findings,
-        ),
-        materials=Materials(
-            spec=digest_bytes(loaded.data),
-            results=manifest.results_digest,
-            manifest=digest_bytes(bundle.manifest.read_bytes()),
-            items=digest_bytes(bundle.items.read_bytes()),
-            rows={shard.file: digest_file(bundle.root / shard.file) for shard in manifest.shards},
-        ),
+    materials = Materials(
+        spec=digest_bytes(loaded.data),
+        results=manifest.results_digest,
+        manifest=digest_bytes(bundle.manifest.read_bytes()),
+        items=digest_bytes(bundle.items.read_bytes()),
+        rows={shard.file: digest_file(bundle.root / shard.file) for shard in manifest.shards},
+    )
+    report = report_record(
+        loaded.document,
+        results=results,
+        manifest=manifest,
+        materials=materials,
+        issued_at=issued_at,
         generator=f"safetyrepro {__version__}",
     )
-    return Assembled(report, experiment, results, manifest)
+    return Assembled(report, loaded.document, results, manifest)
 
 
 def _check_belonging(bundle: Bundle, spec: bytes, *, results: Results, manifest: Manifest) -> None:
