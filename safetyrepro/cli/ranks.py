@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 from typing import Annotated
 
@@ -165,7 +166,6 @@ def command(
     from safetyrepro.analysis.rank_counts import study_counts
     from safetyrepro.analysis.rank_input import RankOptions
     from safetyrepro.analysis.ranks import study_scores
-    from safetyrepro.canonical import canonical_bytes
     from safetyrepro.claims.rank_verdicts import pair_verdicts
     from safetyrepro.cli.rank_options import (
         checked_confidence,
@@ -213,9 +213,10 @@ def command(
     study = (
         study_counts(matrix, options) if isinstance(matrix, CountMatrix) else study_scores(matrix, options)
     )
-    document = canonical_bytes(study.model_dump(mode="json", by_alias=True))
     if as_json:
-        say(document.decode())
+        from safetyrepro.report.rank_page import study_bytes
+
+        say(study_bytes(study).decode())
     else:
         print_summary(study, pair_verdicts(study))
     for line in (*found.remarks, *finding_lines(study.findings)):
@@ -223,7 +224,7 @@ def command(
     if out is not None:
         from safetyrepro.report.rank_page import publish_ranks
 
-        page = publish_ranks(study, document, out=out)
+        page = publish_ranks(study, out=out, made_at=dt.datetime.now(dt.UTC).replace(microsecond=0))
         if not as_json:
             say(str(page))
     if any(KINDS[one.code].severity == "error" for one in study.findings):

@@ -279,7 +279,8 @@ class MatrixBuilder:
             _, _, _, _, other_file, other_row = cells[first].tolist()
             self.refuse(
                 f"{self._place(file, row)}: a model must have one score an item, configuration and run "
-                f"(is a factor missing?); got item {shorten(str(items[item]))} again, first at {self._place(other_file, other_row)}"
+                f"(is a factor missing?); got item {shorten(str(items[item]))} again, first at "
+                f"{self._place(other_file, other_row)}"
             )
         self.check()
 

@@ -41,18 +41,37 @@ def render_html(view: ReportView, *, medium: Medium, files: Mapping[str, bytes] 
         medium: for a browser, with everything inside, or for the PDF.
         files: files that a reader can save out of the browser's page, by name.
     """
+    return render_page(
+        TEMPLATE, medium=medium, tree={"view": view, "chapters": _chapters(view)}, files=files
+    )
+
+
+def render_page(
+    template: str,
+    *,
+    medium: Medium,
+    tree: Mapping[str, object],
+    files: Mapping[str, bytes] | None = None,
+) -> str:
+    """A page as one HTML document, in the report's style; the same tree and files give the same text.
+
+    Args:
+        template: the template's file name.
+        medium: for a browser, with everything inside, or for the PDF.
+        tree: what the template sees beside the page's own style, policy and downloads.
+        files: files that a reader can save out of the browser's page, by name.
+    """
     root = resource_dir("reports")
     style = _font_faces(root / "fonts", medium) + (root / STYLE).read_text("utf-8")
     embedded = files if medium == "html" and files else {}
     return (
         template_environment(root)
-        .get_template(TEMPLATE)
+        .get_template(template)
         .render(
-            view=view,
+            **tree,
             medium=medium,
             style=Markup(style),
             policy=content_policy(style),
-            chapters=_chapters(view),
             downloads={name: _data_url(DOWNLOAD_TYPE, data) for name, data in embedded.items()},
         )
     )
@@ -125,10 +144,13 @@ def _chapters(view: ReportView) -> list[tuple[str, str]]:
     present = {
         "by-stratum": view.results.strata is not None,
         "comparisons": view.results.pairs is not None,
+        "rank": view.ranks is None,
+        "ranks": view.ranks is not None,
     }
     every = [
         ("in-full", "Claims in full"),
         ("rank", "Rank under each configuration"),
+        ("ranks", "Does the ranking survive the harness?"),
         ("alignment", "Estimates with intervals"),
         ("by-stratum", "Strata"),
         ("checks", "Baselines and denominators"),

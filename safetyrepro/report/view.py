@@ -17,6 +17,7 @@ from safetyrepro.report.looks import Looks, find_looks
 from safetyrepro.report.methods import methods_view
 from safetyrepro.report.notation import size
 from safetyrepro.report.provenance import provenance_view
+from safetyrepro.report.ranks import ranks_view
 from safetyrepro.report.tables import (
     baselines_table,
     estimates_table,
@@ -68,6 +69,7 @@ def report_view(
         generator=report.generator,
         cover=cover_view(report, results=results, signers=signers, verify_command=VERIFY_COMMAND),
         results=_results_view(results, looks),
+        ranks=None if results.ranks is None else ranks_view(results.ranks, drawn=looks.order),
         grid=grid_card(experiment, results=results, manifest=manifest),
         evaluator=evaluator_terms(report.evaluator),
         methods=methods_view(experiment, results),
