@@ -74,8 +74,14 @@ class Peer:
 
     def scores(self, sequences: Sequence[Rendered], *, batch_size: int) -> list[float]:
         """Sums in nats of every sequence's scored tokens, in order."""
+        return self.score_tokens([(one.ids, one.start) for one in sequences], batch_size=batch_size)
+
+    def score_tokens(
+        self, sequences: Sequence[tuple[tuple[int, ...], int]], *, batch_size: int
+    ) -> list[float]:
+        """Sums in nats of `ids[start:]` of every `(ids, start)`, in order."""
         self._lm.batch_size_per_gpu = batch_size
-        requests = [(("", ""), list(one.ids[: one.start]), list(one.ids[one.start :])) for one in sequences]
+        requests = [(("", ""), list(ids[:start]), list(ids[start:])) for ids, start in sequences]
         found = self._lm._loglikelihood_tokens(requests, disable_tqdm=True)
         return [float(nats) for nats, _ in found]
 

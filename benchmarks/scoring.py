@@ -14,18 +14,16 @@ lm-eval is needed: pip install --no-deps lm-eval==0.4.13
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
+from bars import Bar, at_least, at_most, print_bars, write_bars
 from lm_eval_peer import BATCH_SIZES, LM_EVAL, Fault, Peer, check_installed
 from matrix_rate import model_rate
 from scoring_workloads import WORKLOADS, Workload
@@ -48,16 +46,6 @@ MOST_COMPUTED = 1.10
 LEAST_FRACTION = 0.70
 MOST_NATS = 1e-4
 PEAK_ITEMS = 8
-
-
-@dataclass(frozen=True)
-class Bar:
-    """One requirement: what it measures, the value here, the target, and whether it is met."""
-
-    name: str
-    value: float
-    target: str
-    met: bool
 
 
 @dataclass(frozen=True)
@@ -259,35 +247,13 @@ def bars_of(found: Measured, *, peaks: tuple[float, float]) -> list[Bar]:
     computed = found.computed_tokens / found.needed_tokens
     fraction = found.achieved / found.rate
     bars = [
-        Bar(f"{name}: times faster than lm-eval, wall", ratio, f">= {least:g}", ratio >= least),
-        Bar(
-            f"{name}: tokens computed / distinct trie tokens",
-            computed,
-            f"<= {MOST_COMPUTED:.2f}",
-            computed <= MOST_COMPUTED,
-        ),
-        Bar(
-            f"{name}: peak resident memory / lm-eval's",
-            peaks[0] / peaks[1],
-            "< 1",
-            peaks[0] < peaks[1],
-        ),
-        Bar(
-            f"{name}: largest difference, nats a token",
-            found.largest_nats,
-            f"<= {MOST_NATS:g}",
-            found.largest_nats <= MOST_NATS,
-        ),
+        at_least(f"{name}: times faster than lm-eval, wall", ratio, least),
+        at_most(f"{name}: tokens computed / distinct trie tokens", computed, MOST_COMPUTED),
+        Bar(f"{name}: peak resident memory / lm-eval's", peaks[0] / peaks[1], "< 1", peaks[0] < peaks[1]),
+        at_most(f"{name}: largest difference, nats a token", found.largest_nats, MOST_NATS),
     ]
     if name == "llmbar":
-        bars.append(
-            Bar(
-                f"{name}: achieved / measured matrix-product rate",
-                fraction,
-                f">= {LEAST_FRACTION:.2f}",
-                fraction >= LEAST_FRACTION,
-            )
-        )
+        bars.append(at_least(f"{name}: achieved / measured matrix-product rate", fraction, LEAST_FRACTION))
     return bars
 
 
@@ -320,8 +286,7 @@ def show(found: Measured, *, peaks: tuple[float, float], bars: list[Bar]) -> Non
             + ", ".join(sorted({fault.item for fault in faults})[:8])
             + (" ..." if len({fault.item for fault in faults}) > 8 else "")
         )
-    for bar in bars:
-        print(f"  {'ok ' if bar.met else 'NO '} {bar.name}: {bar.value:.4g} ({bar.target})")
+    print_bars(bars)
 
 
 def parsed() -> argparse.Namespace:
@@ -367,16 +332,8 @@ def main() -> int:
         bars += here
         sizes[name] = len(workload.groups)
     if arguments.json is not None:
-        document = {
-            "benchmark": "scoring",
-            "items": sizes,
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-            "lm_eval": LM_EVAL,
-            "cores": os.cpu_count(),
-            "bars": [asdict(bar) for bar in bars],
-        }
-        arguments.json.write_text(json.dumps(document, indent=2) + "\n")
+        facts = {"items": sizes, "torch": torch.__version__, "lm_eval": LM_EVAL}
+        write_bars(arguments.json, benchmark="scoring", bars=bars, facts=facts)
     return 0 if all(bar.met for bar in bars) else 1
 
 
