@@ -1,4 +1,4 @@
-"""Memory: scoring holds one shard at a time, so what a run needs at its peak barely grows with its items."""
+"""Memory: scoring holds one shard at a time, so the peak of a run barely grows with its items."""
 
 from __future__ import annotations
 
