@@ -120,6 +120,14 @@ KINDS: dict[str, FindingKind] = _register(
         "Use float32 or bfloat16 for this model.",
     ),
     FindingKind(
+        "SR110",
+        "warning",
+        "text holds a control token",
+        "A prompt or an answer spells one of the tokenizer's control tokens, which was read as a control, "
+        "not as text: a turn may end where the item's writer meant to quote a mark.",
+        "Take the mark out of the item's text, or leave the item out for this model.",
+    ),
+    FindingKind(
         "SR201",
         "warning",
         "claim above its evidence",
