@@ -30,7 +30,8 @@ class Rendered:
 
     `byte_ends[t]` is how many bytes of the answer's text are covered once scored token t is read; an
     end-of-turn token adds none. `spans_join` says that the first scored token also holds characters that
-    stand before the answer. `altered` says that the template changed whitespace of the answer or prompt.
+    stand before the answer. `altered` says that the template changed whitespace of the answer or prompt,
+    `holds_control` that one of the two spells a control token of the tokenizer.
     """
 
     ids: tuple[int, ...]
@@ -39,6 +40,7 @@ class Rendered:
     spans_join: bool
     altered: bool
     dropped_tokens: int = 0
+    holds_control: bool = False
 
     @property
     def tokens(self) -> int:
@@ -101,6 +103,7 @@ class Renderer:
         self._tokenizer = tokenizer
         self._frame = frame
         self._last: tuple[str, _Slot] | None = None
+        self._last_control: tuple[str, bool] | None = None
         self.facts = self._find_facts()
 
     def findings(self, where: str) -> tuple[Finding, ...]:
@@ -124,6 +127,10 @@ class Renderer:
         """
         if answer == "":
             raise InputError(must_be(where, "answer must not be empty", answer))
+        rendered = self._rendered(prompt, answer, where=where)
+        return replace(rendered, holds_control=self._holds_control(prompt) or self._spells(answer))
+
+    def _rendered(self, prompt: str, answer: str, *, where: str) -> Rendered:
         match self._frame.template:
             case PlainTemplate() as template:
                 before = self._plain_before(template, prompt)
@@ -178,6 +185,15 @@ class Renderer:
                 return self._plain_before(template, prompt)
             case ChatTemplate():
                 return self._chat_slot(prompt, where).before
+
+    def _holds_control(self, prompt: str) -> bool:
+        """Whether `prompt` spells a control token; kept for the item's other answers."""
+        if self._last_control is None or self._last_control[0] != prompt:
+            self._last_control = (prompt, self._spells(prompt))
+        return self._last_control[1]
+
+    def _spells(self, text: str) -> bool:
+        return any(self._tokenizer.encode(text, add_special=False).special)
 
     def _plain_before(self, template: PlainTemplate, prompt: str) -> str:
         head, _, tail = template.prompt.partition(_SLOT)

@@ -244,6 +244,7 @@ def _find(tasks: Sequence[_Task], *, rows: Sequence[Row], where: str) -> list[Fi
         ("SR106", [task.rendered is not None and task.rendered.altered for task in tasks]),
         ("SR108", [row.outcome is Outcome.LIMIT for row in rows]),
         ("SR109", [row.outcome is Outcome.ERROR for row in rows]),
+        ("SR110", [task.rendered is not None and task.rendered.holds_control for task in tasks]),
     ]
     found: list[Finding] = []
     for code, flags in kinds:

@@ -272,3 +272,15 @@ def test_ties_that_bfloat16_sums_would_make_vanish() -> None:
     rounded = torch.tensor(nats).bfloat16().tolist()
     assert len(set(nats)) == len(letters)
     assert len(set(rounded)) < len(letters)
+
+
+def test_a_text_that_spells_a_control_token_is_found(backend: LocalBackend) -> None:
+    """The tokenizer reads the mark as a control wherever it stands, so the item is not what it seems."""
+    quoting = pair("mark", "What does <|end|> do?", "A", "B")
+    answering = pair("says", "Q", "A <|end|> B", "B")
+    for frame in (PLAIN, CHAT):
+        found = scored(backend, (PAIRS[2], quoting, answering), frame=frame).findings
+        assert [(one.code, one.detail) for one in found if one.code == "SR110"] == [
+            ("SR110", "3 of 6 answers, first item mark: chosen")
+        ]
+    assert [one.code for one in scored(backend, PAIRS, frame=CHAT).findings] == []
