@@ -33,6 +33,8 @@ _LINE_LEFT, _MAP_LEFT = 92.0, 190.0
 _MOST_RIGHT = 210.0
 _SHADES = ("#0b4f7d", "#3f7497", "#7299b2", "#a5becd", "#d2dfe6", "#f2f6f8")
 _LEVEL_SHADES = ("#c5d3dd", "#ffffff", "#8fa6b5", "#e4eaef", "#5d7787", "#f4f6f8")
+_GRADIENT = ((0xF4, 0x2F), (0xF6, 0x47), (0xF8, 0x59))
+_MOST_KEYS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,9 @@ def _lines(bumps: Bumps) -> Markup:
     xs = [_LINE_LEFT + step * (place + 0.5) for place in range(columns)]
     parts: list[Markup] = []
     if bumps.primary is not None:
-        parts.append(_frame(xs[bumps.primary], step, _TOP - 11, bottom + 11))
+        x = xs[bumps.primary]
+        parts.append(box(x - step / 2, _TOP - 11, step, bottom - _TOP + 22, fill=TINT))
+        parts.append(_frame(x, step, _TOP - 11, bottom + 11))
     for rank in range(1, systems + 1):
         y = _TOP + (rank - 1) * spacing
         parts.append(line(_LINE_LEFT, y, WIDTH - right, y, stroke=GRID, width=0.7))
@@ -186,7 +190,7 @@ def _shade(rank: float | None, systems: int) -> str:
 
 def _frame(x: float, step: float, top: float, bottom: float) -> Markup:
     width = max(step, 3.0)
-    return box(x - width / 2, top, width, bottom - top, fill=TINT if step > 6 else "none", stroke=INK)
+    return box(x - width / 2, top, width, bottom - top, stroke=INK)
 
 
 def _legend(systems: int) -> Markup:
@@ -207,48 +211,65 @@ def _strip(bumps: Bumps, *, left: float, step: float, top: float) -> tuple[Marku
     parts: list[Markup] = []
     y = top
     for f, factor in enumerate(bumps.factors):
-        parts.append(
-            label(left - 8, y + 9, clip(factor, width=left - 12, size=8), anchor="end", size=8, fill=SOFT)
-        )
-        x = left
-        left_out: dict[str, None] = {}
+        known = bumps.known[f]
+        name = clip(factor, width=left - 12, size=8)
+        parts.append(label(left - 8, y + 9, name, anchor="end", size=8, fill=SOFT))
+        x, is_named = left, True
         for level, group in groupby(one[f] for one in bumps.levels):
             width = step * len(list(group))
-            shade = _level_shade(bumps.known[f].index(level))
-            parts.append(box(x, y, width, 12, fill=shade, stroke=SOFT, stroke_width=0.4))
+            shade = _level_shade(known.index(level), len(known))
+            stroke = SOFT if step >= 4 else "none"
+            parts.append(box(x, y, width, 12, fill=shade.fill, stroke=stroke, stroke_width=0.4))
             if text_width(level, size=7.5) < width - 3:
-                fill = PAPER if shade == "#5d7787" else INK
-                parts.append(label(x + width / 2, y + 8.8, level, anchor="middle", size=7.5, fill=fill))
+                parts.append(
+                    label(x + width / 2, y + 8.8, level, anchor="middle", size=7.5, fill=shade.ink)
+                )
             else:
-                left_out[level] = None
+                is_named = False
             x += width
+        parts.append(box(left, y, x - left, 12, stroke=SOFT, stroke_width=0.5))
         y += 15
-        if left_out:
-            key, height = _level_key(bumps.known[f], left=left, y=y)
+        if not is_named:
+            key, height = _level_key(known, left=left, y=y)
             parts.append(key)
             y += height
     return Markup("").join(parts), y - top
 
 
-def _level_shade(place: int) -> str:
-    return _LEVEL_SHADES[place % len(_LEVEL_SHADES)]
+@dataclass(frozen=True, slots=True)
+class _Shade:
+    fill: str
+    ink: str
+
+
+def _level_shade(place: int, levels: int) -> _Shade:
+    """Up to six levels contrast with their neighbours; more run from light to dark in printing order."""
+    if levels <= len(_LEVEL_SHADES):
+        fill = _LEVEL_SHADES[place]
+        return _Shade(fill, PAPER if fill == "#5d7787" else INK)
+    share = place / (levels - 1)
+    red, green, blue = (round(end + (1 - share) * (start - end)) for start, end in _GRADIENT)
+    return _Shade(f"#{red:02x}{green:02x}{blue:02x}", PAPER if share > 0.6 else INK)
 
 
 def _level_key(levels: Sequence[str], *, left: float, y: float) -> tuple[Markup, float]:
-    """Which shade is which level; beyond twelve levels, that there are more."""
+    """Which shade is which level; of more than twelve, evenly spaced ones."""
+    total = len(levels)
+    most = min(total, _MOST_KEYS)
+    places = sorted({round(k * (total - 1) / max(1, most - 1)) for k in range(most)})
     parts: list[Markup] = []
     x, line_y = left, y
-    shown = levels[: 2 * len(_LEVEL_SHADES)]
-    for place, level in enumerate(shown):
-        text = clip(level, width=120, size=7.5)
+    for place in places:
+        text = clip(levels[place], width=120, size=7.5)
         needed = 16 + text_width(text, size=7.5)
         if x > left and x + needed > WIDTH:
             x, line_y = left, line_y + 11
-        parts.append(box(x, line_y, 9, 8, fill=_level_shade(place), stroke=SOFT, stroke_width=0.4))
+        fill = _level_shade(place, total).fill
+        parts.append(box(x, line_y, 9, 8, fill=fill, stroke=SOFT, stroke_width=0.4))
         parts.append(label(x + 12, line_y + 7, text, size=7.5, fill=SOFT))
         x += needed
-    if len(shown) < len(levels):
-        parts.append(label(x, line_y + 7, f"and {len(levels) - len(shown)} more", size=7.5, fill=SOFT))
+    if most < total:
+        parts.append(label(x, line_y + 7, f"of {total}", size=7.5, fill=SOFT))
     return Markup("").join(parts), line_y - y + 14
 
 
