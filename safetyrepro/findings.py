@@ -166,6 +166,13 @@ KINDS: dict[str, FindingKind] = _register(
         "Set `evidence.level` to the level that ran, or lower.",
     ),
     FindingKind(
+        "SR206",
+        "warning",
+        "claim outside the scope of its evidence",
+        "The claim speaks of a population, a language, a task or conditions that were not tested.",
+        "Test them too, or narrow the claim's `scope` to what was tested.",
+    ),
+    FindingKind(
         "SR301",
         "warning",
         "few clusters",

@@ -15,6 +15,7 @@ from safetyrepro.claims.levels import (
     printed_type,
 )
 from safetyrepro.claims.numbers import counted, listed, quoted
+from safetyrepro.claims.scope import find_scope_defects
 from safetyrepro.claims.validity import expiry
 from safetyrepro.claims.verdicts import (
     envelope_verdict,
@@ -81,8 +82,16 @@ def assess(experiment: Experiment, *, results: Results, collected_at: dt.datetim
         claims=claims,
         answer=_answer(experiment, claims, results),
         non_claims=_non_claims(experiment, level),
-        findings=(*find_level_defects(experiment), *_tier_findings(tier, links)),
+        findings=tuple(find_claim_defects(experiment)),
     )
+
+
+def find_claim_defects(experiment: Experiment) -> Iterator[Finding]:
+    """What a spec alone says may not be claimed, before anything runs: levels, scope, formality."""
+    yield from find_level_defects(experiment)
+    yield from find_scope_defects(experiment)
+    links = tier_links(experiment)
+    yield from _tier_findings(lowest_tier(links), links)
 
 
 def _assess_claim(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from safetyrepro.findings import Finding, finding
 from safetyrepro.spec.base import LEVELS, Level
@@ -15,6 +17,50 @@ LEVEL_MEANINGS: dict[Level, str] = {
     "interaction": "a course of turns in which later inputs depended on earlier outputs",
     "deployment": "the released system with its own users, policies and oversight",
 }
+
+CLOSING_STUDIES: dict[tuple[Level, Level], str] = {
+    ("model", "response"): (
+        "let the system write its own answers to the same items, with the decoding it is used with, and "
+        "score what it wrote"
+    ),
+    ("response", "interaction"): (
+        "let later inputs depend on its earlier outputs (users, simulated or real; tools), score the whole "
+        "course, and run an agent that does nothing beside it"
+    ),
+    ("interaction", "deployment"): (
+        "observe the released system with its own users, policies and oversight over a stated period"
+    ),
+}
+"""What kind of study closes each step upward. Our wording; the levels are those of arXiv 2605.04454."""
+
+ATTRIBUTION_STUDY = (
+    "vary the scaffold over at least two that differ and run an agent that does nothing; what holds under "
+    "all of them, and not for that agent, may be attributed to the lower level"
+)
+"""What would allow an attribution downward. Our choice."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClosingStep:
+    """One level between evidence and claim, and the study that would close it."""
+
+    start: Level
+    end: Level
+    study: str
+
+
+def closing_steps(claim: Level, evidence: Level) -> tuple[ClosingStep, ...]:
+    """The studies that lie between evidence and a claim, from the evidence on; none on one level.
+
+    A claim below its evidence is an attribution, which one study settles whatever the distance.
+    """
+    place, goal = LEVELS.index(evidence), LEVELS.index(claim)
+    if goal < place:
+        return (ClosingStep(evidence, claim, ATTRIBUTION_STUDY),)
+    return tuple(
+        ClosingStep(start, end, CLOSING_STUDIES[start, end])
+        for start, end in itertools.pairwise(LEVELS[place : goal + 1])
+    )
 
 
 def level_ran(experiment: Experiment) -> Level:

@@ -42,6 +42,11 @@ COMMANDS: tuple[Command, ...] = (
         _RUN,
     ),
     Command(
+        "check",
+        "List what may not be claimed: every finding of a spec, a bundle or a report, with its remedy.",
+        _SPEC,
+    ),
+    Command(
         "ceiling",
         "Say how far a run without a failure can move belief, at most: the ceiling of a null result.",
         _SPEC,

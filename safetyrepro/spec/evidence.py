@@ -188,6 +188,19 @@ Assertion = Annotated[
 ]
 
 
+class ClaimScope(Document):
+    """What a claim speaks about, where it says so; outside the evidence's scope it is a finding."""
+
+    population: Text | None = None
+    """Whose use or which inputs; absent: those of the evidence."""
+    languages: tuple[Identifier, ...] | None = Field(default=None, min_length=1)
+    """Languages, as lower-case BCP 47 tags such as `en`; absent: those of the evidence."""
+    tasks: tuple[Text, ...] | None = Field(default=None, min_length=1)
+    """What is asked of the systems, in the words of the evidence's scope; absent: its tasks."""
+    conditions: Text | None = None
+    """The circumstances; absent: those of the evidence."""
+
+
 class Claim(Document):
     """One statement, with its type, its level and where possible something the program can check."""
 
@@ -201,6 +214,8 @@ class Claim(Document):
     """The level the claim speaks about."""
     assertion: Assertion | None = None
     """What the program checks; a claim without one is printed as not checked."""
+    scope: ClaimScope | None = None
+    """What the claim speaks about; absent: the scope of the evidence."""
 
 
 class Evidence(Document):
