@@ -286,4 +286,26 @@ KINDS: dict[str, FindingKind] = _register(
         "item has no direction then and is undefined.",
         "Nothing to do; decisions, ranks and rank correlations stand.",
     ),
+    FindingKind(
+        "SR401",
+        "note",
+        "planned in public before the run",
+        "A signed plan of claims, primary configuration, envelope, analysis, items and models is attached; "
+        "the time of its signature is its signer's word.",
+        "Nothing to do; publish the plan where its date can be seen by others, before the run.",
+    ),
+    FindingKind(
+        "SR402",
+        "warning",
+        "deviation from the plan",
+        "What was run or claimed is not what the attached plan says.",
+        "Say in the report why it changed, or claim only what was planned.",
+    ),
+    FindingKind(
+        "SR403",
+        "warning",
+        "plan not older than the evidence",
+        "By its own date the attached plan was signed after the oldest evidence was collected.",
+        "Sign the plan before the run; a later one plans nothing.",
+    ),
 )

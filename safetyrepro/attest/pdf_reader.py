@@ -62,3 +62,16 @@ def open_pdf(pdf: bytes, *, where: str) -> PdfFileReader:
     if encrypted:
         raise InputError(f"{where}: must not be encrypted")
     return reader
+
+
+def read_creator(pdf: bytes, *, where: str) -> str | None:
+    """What the PDF says made it; None where it says nothing. As genuine as the PDF.
+
+    Raises:
+        InputError: not a PDF that can be read.
+    """
+    reader = open_pdf(pdf, where=where)
+    with hostile_input(where, READABLE):
+        trailer = reader.trailer
+        information = trailer["/Info"] if "/Info" in trailer else {}  # noqa: SIM401
+        return str(information["/Creator"]) if "/Creator" in information else None

@@ -16,8 +16,11 @@ validation and poppler's `pdfsig`.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Generator
+from dataclasses import dataclass
 from datetime import datetime
 from io import BytesIO
+from typing import Any
 
 from asn1crypto import x509 as asn1_x509
 from cryptography import x509
@@ -109,6 +112,46 @@ def sign_pdf(pdf: bytes, *, identity: SigningIdentity, signed_at: datetime) -> b
 
 
 def _seal(pdf: bytes, *, identity: SigningIdentity, signed_at: datetime) -> bytes:
+    prepared = _prepare(pdf, certificate=identity.certificate, signed_at=signed_at)
+    prepared.steps.send(
+        sign_digest(prepared.digest, identity.private_key, certificate=identity.certificate)
+    )
+    return bytes(prepared.output.getvalue())
+
+
+def sealed_digest(pdf: bytes, *, certificate: x509.Certificate, signed_at: datetime) -> bytes:
+    """The digest that a seal over this PDF covers; two PDFs whose seals share it are the same file.
+
+    Args:
+        pdf: an unsigned PDF.
+        certificate: whose seal.
+        signed_at: the time the seal states.
+
+    Raises:
+        InputError: a PDF that cannot be signed.
+    """
+    try:
+        return _prepare(pdf, certificate=certificate, signed_at=utc_instant(signed_at)).digest
+    except (PdfError, SigningError) as error:
+        raise InputError(f"PDF to seal: must be a PDF that can be signed; {error}") from error
+
+
+def sealed_over(pdf: bytes) -> bytes | None:
+    """The digest of the bytes that the PDF's seal covers; None where there is no seal to be found."""
+    slot = find_slot(pdf).slot
+    return None if slot is None else digest_signed_ranges(pdf, slot)
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A PDF with room for its seal, and the digest that the seal is to cover."""
+
+    steps: Generator[Any, Any, None]
+    digest: bytes
+    output: BytesIO
+
+
+def _prepare(pdf: bytes, *, certificate: x509.Certificate, signed_at: datetime) -> _Prepared:
     writer = _ReproducibleWriter(BytesIO(pdf))
     writer.register_extension(ESIC_EXTENSION_1)
     steps = PdfCMSEmbedder(SigFieldSpec(FIELD_NAME, on_page=0)).write_cms(FIELD_NAME, writer=writer)
@@ -116,16 +159,12 @@ def _seal(pdf: bytes, *, identity: SigningIdentity, signed_at: datetime) -> byte
     seal = SignatureObject(
         timestamp=signed_at,
         subfilter=SigSeedSubFilter.PADES,
-        bytes_reserved=2 * longest_container_bytes(identity.certificate),
+        bytes_reserved=2 * longest_container_bytes(certificate),
     )
     changes = SigMDPSetup(md_algorithm="sha256", certify=True, docmdp_perms=MDPPerm.NO_CHANGES)
     steps.send(SigObjSetup(sig_placeholder=seal, mdp_setup=changes))
     prepared, output = steps.send(SigIOSetup(md_algorithm="sha256"))
-    container = sign_digest(
-        prepared.document_digest, identity.private_key, certificate=identity.certificate
-    )
-    steps.send(container)
-    return bytes(output.getvalue())
+    return _Prepared(steps=steps, digest=bytes(prepared.document_digest), output=output)
 
 
 def verify_pdf(pdf: bytes) -> PdfVerdict:

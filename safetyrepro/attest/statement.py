@@ -47,6 +47,8 @@ class PredicateType(StrEnum):
     """The statement named by the subject no longer holds."""
     SUPERSESSION = f"{_NAMESPACE}#safetyrepro-supersession-v1"
     """The statement named by the subject is replaced by another."""
+    CONTAMINATION = f"{_NAMESPACE}#safetyrepro-contamination-v1"
+    """The items named by the subject are known to have been seen in training."""
     REPRODUCTION = f"{_NAMESPACE}#safetyrepro-reproduction-v1"
     """The report named by the subject was run again, with this outcome."""
 

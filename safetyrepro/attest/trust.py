@@ -37,7 +37,12 @@ from safetyrepro.errors import InputError
 from safetyrepro.located import parse_located
 
 PredicateName = Literal[
-    "report/v1", "preregistration/v1", "revocation/v1", "supersession/v1", "reproduction/v1"
+    "report/v1",
+    "preregistration/v1",
+    "revocation/v1",
+    "supersession/v1",
+    "contamination/v1",
+    "reproduction/v1",
 ]
 RevocationReason = Literal["compromised", "superseded", "retired"]
 _MAX_SIGNERS = 1_000

@@ -70,7 +70,7 @@ def level_ran(experiment: Experiment) -> Level:
     arXiv 2605.04454 files some likelihood benchmarks under response).
     """
     match experiment.scorer.kind:
-        case "loglik" | "implicit_reward":
+        case "loglik" | "implicit_reward" | "reward":
             return "model"
 
 

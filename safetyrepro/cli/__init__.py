@@ -58,6 +58,11 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command("run", "Run a spec: score what is missing, analyse, and leave a bundle.", _RUN),
     Command(
+        "ranks",
+        "Does a ranking survive the harness? From anybody's scores, without a spec and without a model.",
+        _RUN,
+    ),
+    Command(
         "report",
         "Write the report of a bundle: report.pdf, report.html, report.json, and their signatures.",
         _REPORT,
@@ -65,6 +70,11 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "verify",
         "Say whether a report is genuine and in force, from the file and your trust file alone, offline.",
+        _REPORT,
+    ),
+    Command(
+        "recompute",
+        "Compute every number and verdict of a report again from its stored rows, and compare.",
         _REPORT,
     ),
     Command(

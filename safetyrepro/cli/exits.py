@@ -18,6 +18,9 @@ class Exit(IntEnum):
     UNKNOWN_SIGNER = 13
     TAMPERED = 14
     MALFORMED = 15
+    STALE = 16
+    SUPERSEDED = 17
+    REVOKED = 18
     INTERRUPTED = 130
     PIPE_CLOSED = 141
 
@@ -33,6 +36,9 @@ MEANINGS: dict[Exit, str] = {
     Exit.UNKNOWN_SIGNER: "verify: untrusted signer",
     Exit.TAMPERED: "verify: tampered",
     Exit.MALFORMED: "verify: not a report",
+    Exit.STALE: "verify: stale",
+    Exit.SUPERSEDED: "verify: superseded",
+    Exit.REVOKED: "verify: revoked",
     Exit.INTERRUPTED: "interrupted (Ctrl-C)",
     Exit.PIPE_CLOSED: "the reader of the output went away",
 }

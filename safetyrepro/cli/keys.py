@@ -12,6 +12,7 @@ import typer
 from safetyrepro.attest.certificate import PublicIdentity, parse_public_identity, public_identity
 from safetyrepro.attest.document import document_bytes, format_instant
 from safetyrepro.attest.keys import new_identity, write_identity
+from safetyrepro.attest.statement import PredicateType
 from safetyrepro.attest.trust import parse_trust
 from safetyrepro.cli.console import say
 from safetyrepro.cli.identity import default_identity, default_trust, read_passphrase
@@ -101,13 +102,7 @@ def trust(
     entry: dict[str, object] = {
         "principal": identity.principal,
         "roles": [role],
-        "predicate_types": [
-            "report/v1",
-            "preregistration/v1",
-            "revocation/v1",
-            "supersession/v1",
-            "reproduction/v1",
-        ],
+        "predicate_types": [kind.short_name for kind in PredicateType],
         "valid_from": format_instant(now - dt.timedelta(days=1)),
         "valid_until": format_instant(now + dt.timedelta(days=365 * years)),
         "key": identity.certificate,

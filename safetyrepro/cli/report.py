@@ -4,44 +4,43 @@ from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated
 
 import typer
 
-from safetyrepro.attest.keys import load_identity
-from safetyrepro.attest.statement import Role
 from safetyrepro.claims.validity import parse_time
 from safetyrepro.cli.console import say, say_error
-from safetyrepro.cli.identity import default_identity, read_passphrase
+from safetyrepro.cli.signing import (
+    IssuedAtOption,
+    KeyOption,
+    PassphraseFdOption,
+    PassphraseFileOption,
+    read_signing,
+)
 from safetyrepro.data.bundle import open_bundle
-from safetyrepro.errors import InputError, did_you_mean, must_be
-from safetyrepro.report.publish import PDF_FILE, Publication, Signing, publish
+from safetyrepro.errors import InputError
+from safetyrepro.report.handed import read_bounded
+from safetyrepro.report.printed import PDF_FILE
+from safetyrepro.report.publish import Publication, publish
+from safetyrepro.report.signed import Signing
 
 
 def command(
     bundle: Annotated[Path, typer.Argument(help="A finished bundle: the folder that `run` ended with.")],
-    key: Annotated[
-        Path | None,
-        typer.Option(
-            "--key", help="Your signing identity; absent: identity.p12 in your configuration folder."
-        ),
-    ] = None,
-    passphrase_file: Annotated[
-        Path | None, typer.Option("--passphrase-file", help="A file that holds the passphrase.")
-    ] = None,
-    passphrase_fd: Annotated[
-        int | None, typer.Option("--passphrase-fd", help="A file descriptor that gives the passphrase.")
-    ] = None,
+    key: KeyOption = None,
+    passphrase_file: PassphraseFileOption = None,
+    passphrase_fd: PassphraseFdOption = None,
     role: Annotated[
         str, typer.Option("--role", help="As what you sign: author, second_coder or reviewer.")
     ] = "author",
     unsigned: Annotated[
         bool, typer.Option("--unsigned", help="Sign nothing; the report says UNSIGNED on its first page.")
     ] = False,
-    issued_at: Annotated[
-        str | None,
-        typer.Option("--issued-at", help="UTC time such as 2026-11-30T22:53:00Z; absent: now."),
+    preregistration: Annotated[
+        Path | None,
+        typer.Option("--preregistration", help="The signed plan, as `preregister` wrote it."),
     ] = None,
+    issued_at: IssuedAtOption = None,
 ) -> None:
     """Write the report of a bundle: report.pdf, report.html, report.json, and their signatures.
 
@@ -56,25 +55,11 @@ def command(
         raise InputError("--unsigned must stand alone; got a key or a passphrase beside it")
     signing = None
     if not unsigned:
-        signing = _signing(key, role=role, file=passphrase_file, descriptor=passphrase_fd)
-    published = publish(found, issued_at=moment, signing=signing)
+        signing = read_signing(key, role=role, file=passphrase_file, descriptor=passphrase_fd)
+    plan = None if preregistration is None else read_bounded(preregistration)
+    published = publish(found, issued_at=moment, signing=signing, preregistration=plan)
     _print_summary(published, signing)
     say(str(found.report / PDF_FILE))
-
-
-def _signing(key: Path | None, *, role: str, file: Path | None, descriptor: int | None) -> Signing:
-    roles: dict[str, Role] = {name: name for name in get_args(Role)}
-    if role not in roles:
-        rule = f"must be one of {', '.join(roles)}{did_you_mean(role, roles)}"
-        raise InputError(must_be("--role", rule, role))
-    path = key or default_identity()
-    if not path.is_file():
-        raise InputError(
-            f"{path}: must be a signing identity; there is none "
-            "(make one with `safetyrepro keys new`, or publish with --unsigned)"
-        )
-    passphrase = read_passphrase(file=file, descriptor=descriptor, confirm=False)
-    return Signing(identity=load_identity(path, passphrase=passphrase), role=roles[role])
 
 
 def _print_summary(published: Publication, signing: Signing | None) -> None:

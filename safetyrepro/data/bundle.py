@@ -221,7 +221,7 @@ def _refused(error: ValidationError, where: str) -> InputError:
 def write_items(bundle: Bundle, items: tuple[ItemRecord, ...]) -> str:
     """Write the item records, in order of their ids, and return the digest of what was written."""
     ordered = sorted(items, key=lambda item: item.id)
-    data = canonical_bytes([item.model_dump(mode="json") for item in ordered])
+    data = canonical_bytes([item.model_dump(mode="json", exclude_unset=True) for item in ordered])
     write_atomically(bundle.items, data)
     return digest_bytes(data)
 

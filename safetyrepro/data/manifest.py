@@ -88,6 +88,8 @@ class Versions(Document):
     """The Python version."""
     packages: dict[str, str]
     """Versions of the packages in the scoring and analysis path."""
+    scoring: str | None = None
+    """The version of the scoring rules; it changes when a score could. None in bundles of old."""
 
 
 class Manifest(Document):

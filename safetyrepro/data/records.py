@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Final, TypeAlias
 
-from pydantic import Field, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from safetyrepro.canonical import digest_json
 from safetyrepro.spec.base import Document
@@ -24,6 +24,9 @@ class Outcome(StrEnum):
     ERROR = "error"
 
 
+PAIR_ANSWERS: Final = ("chosen", "rejected")
+
+
 @dataclass(frozen=True, slots=True)
 class Pair:
     """A preference pair: one prompt, the answer that is preferred, and the other."""
@@ -34,6 +37,11 @@ class Pair:
     rejected: str
     stratum: str | None
     cluster: str | None
+
+    @property
+    def answers(self) -> tuple[tuple[str, str], ...]:
+        """(label, text) of every answer that is scored."""
+        return (PAIR_ANSWERS[0], self.chosen), (PAIR_ANSWERS[1], self.rejected)
 
     def digest(self) -> str:
         """The digest of everything that is asked and how it is grouped."""
@@ -49,6 +57,40 @@ class Pair:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A choice: one prompt with two or more different options; `golds` are the places of the right ones."""
+
+    id: str
+    prompt: str
+    options: tuple[str, ...]
+    golds: tuple[int, ...]
+    stratum: str | None
+    cluster: str | None
+
+    @property
+    def answers(self) -> tuple[tuple[str, str], ...]:
+        """(label, text) of every answer that is scored; an option's label is its place."""
+        return tuple((str(place), text) for place, text in enumerate(self.options))
+
+    def digest(self) -> str:
+        """The digest of everything that is asked, of what is right, and of how it is grouped."""
+        return digest_json(
+            {
+                "id": self.id,
+                "prompt": self.prompt,
+                "options": list(self.options),
+                "golds": list(self.golds),
+                "stratum": self.stratum,
+                "cluster": self.cluster,
+            }
+        )
+
+
+Item: TypeAlias = Pair | Choice
+"""One thing asked: both kinds have an id, a prompt, answers, a stratum, a cluster and a digest."""
+
+
 class ItemRecord(Document):
     """What the analysis must know of an item; its text stays in the item file."""
 
@@ -60,11 +102,33 @@ class ItemRecord(Document):
     """Its stratum."""
     cluster: str | None
     """Its cluster."""
+    options: int | None = Field(default=None, ge=2)
+    """Of a choice, how many options there are; a pair has none of the two."""
+    golds: tuple[int, ...] | None = Field(default=None, min_length=1)
+    """Of a choice, the places of the right options, from 0, in order."""
+
+    @model_validator(mode="after")
+    def _golds_are_among_the_options(self) -> ItemRecord:
+        if (self.options is None) != (self.golds is None):
+            raise ValueError("options and golds must be given together")
+        if self.options is not None and self.golds is not None:
+            fit = list(self.golds) == sorted(set(self.golds)) and 0 <= self.golds[0]
+            if not fit or self.golds[-1] >= self.options:
+                raise ValueError(f"golds must be places among {self.options} options; got {self.golds}")
+        return self
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The labels of its answers."""
+        return PAIR_ANSWERS if self.options is None else tuple(str(at) for at in range(self.options))
 
 
-def item_record(pair: Pair) -> ItemRecord:
-    """The record of a pair."""
-    return ItemRecord(id=pair.id, digest=pair.digest(), stratum=pair.stratum, cluster=pair.cluster)
+def item_record(item: Item) -> ItemRecord:
+    """The record of an item; of a pair it has the fields that pairs have, and no others."""
+    asked = {"id": item.id, "digest": item.digest(), "stratum": item.stratum, "cluster": item.cluster}
+    if isinstance(item, Pair):
+        return ItemRecord.model_validate(asked)
+    return ItemRecord.model_validate({**asked, "options": len(item.options), "golds": item.golds})
 
 
 def items_digest(items: tuple[ItemRecord, ...]) -> str:
@@ -72,7 +136,8 @@ def items_digest(items: tuple[ItemRecord, ...]) -> str:
     return digest_json(sorted(item.digest for item in items))
 
 
-Answer = Literal["chosen", "rejected"]
+Answer = Annotated[str, StringConstraints(pattern=r"^(chosen|rejected|0|[1-9][0-9]{0,3})$")]
+"""The label of an answer: of a pair `chosen` or `rejected`, of a choice the option's place from 0."""
 
 
 class Row(Document):

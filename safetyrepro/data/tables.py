@@ -12,9 +12,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TypeAlias, cast
 
-from safetyrepro.canonical import digest_file, parse_json
+from safetyrepro.canonical import digest_bytes, digest_file, digest_json, parse_json
 from safetyrepro.errors import InputError, InputErrors, missing_extra, must_be
-from safetyrepro.spec.items import FileItems, HubItems, ItemSource, PackageItems
+from safetyrepro.spec.items import FileItems, HubItems, ItemSource, LinesItems, PackageItems
 
 Cell: TypeAlias = object
 """A stored value, before anything is asked of it."""
@@ -63,6 +63,14 @@ class TableRow:
     number: int
     cells: Mapping[str, Cell]
 
+    def cell(self, column: str) -> Cell:
+        """What is stored in a column, or in the entry `b` of a column `a` of objects, as `a.b`; else None."""
+        if column in self.cells:
+            return self.cells[column]
+        outer, dot, inner = column.partition(".")
+        within = self.cells.get(outer) if dot else None
+        return within.get(inner) if isinstance(within, Mapping) else None
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -76,6 +84,14 @@ class Table:
     def columns(self) -> tuple[str, ...]:
         """Every column that any row has, in the order of first appearance."""
         return tuple(dict.fromkeys(name for row in self.rows for name in row.cells))
+
+    def has(self, column: str) -> bool:
+        """Whether any row has the column, or, as `a.b`, an object with the entry b in the column a."""
+        outer, _, inner = column.partition(".")
+        return any(
+            column in row.cells or (isinstance(cell := row.cells.get(outer), Mapping) and inner in cell)
+            for row in self.rows
+        )
 
 
 def read_table(source: ItemSource, *, base_dir: Path, data_dir: Path | None = None) -> Table:
@@ -97,6 +113,8 @@ def read_table(source: ItemSource, *, base_dir: Path, data_dir: Path | None = No
             return _read_file(package_file(source.package, source.file))
         case HubItems():
             return _read_hub(source)
+        case LinesItems():
+            return _read_lines(source, data_dir or base_dir)
 
 
 def package_file(package: str, file: str) -> Path:
@@ -210,6 +228,32 @@ def _parquet(path: Path, errors: RowErrors) -> Iterator[TableRow]:
                     yield TableRow(number, cells)
     except ArrowInvalid as error:
         raise InputError(f"{path}: must be a Parquet file; {str(error).splitlines()[0]}") from error
+
+
+def _read_lines(source: LinesItems, folder: Path) -> Table:
+    """One row a line that is not blank; the digest is that of the files' digests, in their order."""
+    rows: list[TableRow] = []
+    digests: list[str] = []
+    for file in source.files:
+        path = folder / file.path
+        try:
+            data = path.read_bytes()
+            lines = data.decode("utf-8-sig").split("\n")
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{path}: text must be UTF-8; got byte {error.object[error.start]:#04x}"
+            ) from error
+        except OSError as error:
+            raise InputError(f"{path}: must be a readable file; got {error.strerror or error}") from error
+        digests.append(digest_bytes(data))
+        if file.sha256 is not None and digests[-1] != file.sha256:
+            raise InputError(f"{path}: sha256 must be {file.sha256}; got {digests[-1]}")
+        for line in lines:
+            if line.strip():
+                cells = {**file.cells, source.column: line.removesuffix("\r")}
+                rows.append(TableRow(len(rows) + 1, cells))
+    place = ", ".join(str(folder / file.path) for file in source.files)
+    return Table(place=place, rows=tuple(rows), digest=digest_json(list(digests)))
 
 
 def _read_hub(source: HubItems) -> Table:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 
-from safetyrepro import __version__
 from safetyrepro.canonical import digest_bytes, digest_file
 from safetyrepro.data.bundle import Bundle, read_items, read_manifest, read_results, read_rows
 from safetyrepro.data.manifest import Manifest
@@ -13,6 +12,7 @@ from safetyrepro.data.records import items_digest
 from safetyrepro.data.report_record import Materials, Report
 from safetyrepro.data.results import Results
 from safetyrepro.errors import IntegrityError
+from safetyrepro.report.printer import program
 from safetyrepro.report.record import report_record
 from safetyrepro.spec.experiment import Experiment
 from safetyrepro.spec.load import load_experiment
@@ -55,7 +55,7 @@ def assemble(bundle: Bundle, *, issued_at: dt.datetime) -> Assembled:
         manifest=manifest,
         materials=materials,
         issued_at=issued_at,
-        generator=f"safetyrepro {__version__}",
+        generator=program(),
     )
     return Assembled(report, loaded.document, results, manifest)
 

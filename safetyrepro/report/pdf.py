@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from safetyrepro.errors import InputError
 from safetyrepro.report.pages import FONTS, SCHEME, font_file
+from safetyrepro.report.printer import pdf_printer
 
 if TYPE_CHECKING:
     import pydyf  # type: ignore[import-untyped]
@@ -73,6 +74,7 @@ def render_pdf(
         )
         if document.metadata.attachments:
             raise InputError("report template: must use the report's own files alone; got a link to attach")
+        document.metadata.generator = pdf_printer()
         document.metadata.attachments = [
             _embedded(index, one, fetcher=fetcher, issued_at=issued_at) for index, one in enumerate(ordered)
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -24,6 +24,7 @@ ITEMS_FILE = "items.json"
 SPEC_FILE = "spec.yaml"
 STATEMENT_FILE = "statement.json"
 ENVELOPE_FILE = "envelope.dsse.json"
+PREREGISTRATION_FILE = "preregistration.dsse.json"
 
 
 class ReportPredicate(AttestedDocument):
@@ -49,13 +50,20 @@ class ReportPredicate(AttestedDocument):
     """What the signers do not say."""
 
 
-def report_statement(report: Report, *, report_digest: str, signers: Sequence[DeclaredSigner]) -> Statement:
+def report_statement(
+    report: Report,
+    *,
+    report_digest: str,
+    signers: Sequence[DeclaredSigner],
+    plans: Mapping[str, str] | None = None,
+) -> Statement:
     """The statement over a report: its record, results, manifest, items, spec and every file of rows.
 
     Args:
         report: the report record.
         report_digest: the digest of the record's bytes.
         signers: who is to sign.
+        plans: the digest of the signed plan by its name, where there is one.
     """
     materials = report.materials
     window = report.window
@@ -77,6 +85,7 @@ def report_statement(report: Report, *, report_digest: str, signers: Sequence[De
         ITEMS_FILE: materials.items,
         SPEC_FILE: materials.spec,
         **materials.rows,
+        **(plans or {}),
     }
     return new_statement(
         subjects,

@@ -15,16 +15,19 @@ from html.parser import HTMLParser
 from safetyrepro.attest.document import validate_document
 from safetyrepro.attest.statement import parse_statement
 from safetyrepro.canonical import digest_bytes
+from safetyrepro.claims.validity import parse_time
 from safetyrepro.data.bundle import parse_document
 from safetyrepro.data.manifest import Manifest
 from safetyrepro.data.report_record import Report
 from safetyrepro.data.results import Results
 from safetyrepro.errors import InputError
 from safetyrepro.report.pages import DOWNLOAD_TYPE, render_html
+from safetyrepro.report.pdf import Attachment, render_pdf
 from safetyrepro.report.predicate import (
     ENVELOPE_FILE,
     ITEMS_FILE,
     MANIFEST_FILE,
+    PREREGISTRATION_FILE,
     REPORT_FILE,
     RESULTS_FILE,
     SPEC_FILE,
@@ -35,6 +38,9 @@ from safetyrepro.report.tree import ReportView
 from safetyrepro.report.view import attached_view, report_view, signer_view
 from safetyrepro.spec.load import parse_experiment
 
+HTML_FILE = "report.html"
+PDF_FILE = "report.pdf"
+
 DESCRIPTIONS: Mapping[str, str] = {
     REPORT_FILE: "what may be claimed, dated",
     RESULTS_FILE: "every number",
@@ -43,6 +49,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     SPEC_FILE: "the spec as given",
     STATEMENT_FILE: "the in-toto statement over all of these",
     ENVELOPE_FILE: "the signed statement (DSSE)",
+    PREREGISTRATION_FILE: "the plan that was signed before the run (DSSE)",
 }
 _PREFIX = f"data:{DOWNLOAD_TYPE};base64,"
 
@@ -54,7 +61,7 @@ def printed_view(documents: Mapping[str, bytes]) -> ReportView:
         InputError: a document is missing or not what it must be.
     """
     for name in DESCRIPTIONS:
-        if name != ENVELOPE_FILE and name not in documents:
+        if name not in (ENVELOPE_FILE, PREREGISTRATION_FILE) and name not in documents:
             raise InputError(f"report: must hold {name}; it does not")
     statement = parse_statement(documents[STATEMENT_FILE], where=STATEMENT_FILE)
     predicate = validate_document(
@@ -78,6 +85,25 @@ def printed_html(documents: Mapping[str, bytes]) -> bytes:
     """The page for a browser with the documents inside, without the rows; a pure function of them."""
     inside = {name: documents[name] for name in DESCRIPTIONS if name in documents}
     return render_html(printed_view(documents), medium="html", files=inside).encode()
+
+
+def printed_pdf(documents: Mapping[str, bytes]) -> bytes:
+    """The PDF before it is sealed, with all the documents inside, rows too; a pure function of them."""
+    report = parse_document(documents[REPORT_FILE], Report, where=REPORT_FILE)
+    return render_pdf(
+        render_html(printed_view(documents), medium="pdf"),
+        attachments=[
+            Attachment(
+                name=name,
+                data=data,
+                description=DESCRIPTIONS.get(name, "stored rows"),
+                relationship="Source" if name == SPEC_FILE else "Data",
+            )
+            for name, data in documents.items()
+        ],
+        issued_at=parse_time(report.window.issued_at, f"{REPORT_FILE}: issued_at"),
+        identifier=documents[REPORT_FILE],
+    )
 
 
 def documents_in_page(page: bytes, *, where: str) -> dict[str, bytes]:

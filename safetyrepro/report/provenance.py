@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from safetyrepro.data.manifest import Manifest
 from safetyrepro.data.report_record import Report
 from safetyrepro.data.results import Results
-from safetyrepro.report.notation import count, fixed, plural
+from safetyrepro.report.notation import count, fixed, listed, plural
 from safetyrepro.report.rows import capped
 from safetyrepro.report.tree import Column, Entry, Provenance, Table, TableRow, Term
 from safetyrepro.spec.experiment import Experiment
-from safetyrepro.spec.items import FileItems, HubItems, ItemSource, Origin
+from safetyrepro.spec.items import FileItems, HubItems, ItemSource, LinesItems, Origin
 from safetyrepro.spec.models import HubModel, Model, ModelSource, PathModel
 
 
@@ -79,6 +79,8 @@ def items_source_words(source: ItemSource) -> str:
     if isinstance(source, HubItems):
         config = f" ({source.config})" if source.config else ""
         return f"hub {source.repo}{config}, split {source.split}, at {source.revision[:12]}"
+    if isinstance(source, LinesItems):
+        return f"lines of {plural(len(source.files), 'file')}: {listed([one.path for one in source.files])}"
     return f"package {source.package}, {source.file}"
 
 

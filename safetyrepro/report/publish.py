@@ -12,42 +12,32 @@ import contextlib
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from safetyrepro.attest.envelope import envelope_bytes, sign_payload
-from safetyrepro.attest.keys import SigningIdentity
-from safetyrepro.attest.statement import DeclaredSigner, Role, statement_bytes
+from safetyrepro.attest.statement import statement_bytes
 from safetyrepro.canonical import canonical_bytes, digest_bytes
-from safetyrepro.claims.validity import parse_time
 from safetyrepro.data.bundle import Bundle, storage_error, write_atomically
 from safetyrepro.data.report_record import Report
 from safetyrepro.errors import IntegrityError
 from safetyrepro.report.assemble import assemble
-from safetyrepro.report.pages import render_html
-from safetyrepro.report.pdf import Attachment, render_pdf
 from safetyrepro.report.predicate import (
     ENVELOPE_FILE,
     ITEMS_FILE,
     MANIFEST_FILE,
+    PREREGISTRATION_FILE,
     REPORT_FILE,
     RESULTS_FILE,
     SPEC_FILE,
     STATEMENT_FILE,
     report_statement,
 )
-from safetyrepro.report.printed import DESCRIPTIONS, printed_html, printed_view
+from safetyrepro.report.preregistration import preregistration_findings
+from safetyrepro.report.printed import HTML_FILE, PDF_FILE, printed_html, printed_pdf
+from safetyrepro.report.signed import Signing
 
-HTML_FILE = "report.html"
-PDF_FILE = "report.pdf"
 MOST_ROW_BYTES = 20_000_000
 MOST_ROW_FILES = 900
-
-
-@dataclass(frozen=True, slots=True)
-class Signing:
-    """With which identity and in which role a report is signed."""
-
-    identity: SigningIdentity
-    role: Role = "author"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,43 +55,60 @@ class Publication:
         return ENVELOPE_FILE in self.files
 
 
-def publish(bundle: Bundle, *, issued_at: dt.datetime, signing: Signing | None) -> Publication:
+def publish(
+    bundle: Bundle, *, issued_at: dt.datetime, signing: Signing | None, preregistration: bytes | None = None
+) -> Publication:
     """Make the report of a finished bundle and write it to `<bundle>/report/`.
 
     Args:
         bundle: a finished bundle, as `open_bundle` gives it.
         issued_at: when the report is issued; it dates the documents and is the time the seal states.
         signing: who signs; None makes a document that says UNSIGNED.
+        preregistration: the signed plan that the run is held against, where there is one.
 
     Raises:
         IntegrityError: the parts of the bundle do not belong together.
         StorageError: the folder cannot be written.
     """
-    publication = make_publication(bundle, issued_at=issued_at, signing=signing)
-    if not publication.is_signed:
-        _remove_envelope(bundle)
+    publication = make_publication(
+        bundle, issued_at=issued_at, signing=signing, preregistration=preregistration
+    )
+    for name in (ENVELOPE_FILE, PREREGISTRATION_FILE):
+        if name not in publication.files:
+            _remove(bundle.report / name)
     for name, data in publication.files.items():
         write_atomically(bundle.report / name, data)
     return publication
 
 
-def make_publication(bundle: Bundle, *, issued_at: dt.datetime, signing: Signing | None) -> Publication:
+def make_publication(
+    bundle: Bundle, *, issued_at: dt.datetime, signing: Signing | None, preregistration: bytes | None = None
+) -> Publication:
     """The report of a finished bundle as bytes; the same bundle, time and identity give the same bytes."""
-    report = assemble(bundle, issued_at=issued_at).report
+    assembled = assemble(bundle, issued_at=issued_at)
+    report = assembled.report
+    plan: dict[str, bytes] = {}
+    if preregistration is not None:
+        plan[PREREGISTRATION_FILE] = preregistration
+        found = preregistration_findings(
+            preregistration, experiment=assembled.experiment, manifest=assembled.manifest
+        )
+        report = report.model_copy(update={"findings": (*report.findings, *found)})
     documents = _documents(bundle, report)
     statement = statement_bytes(
         report_statement(
             report,
             report_digest=digest_bytes(documents[REPORT_FILE]),
-            signers=() if signing is None else (_declared(signing),),
+            plans={name: digest_bytes(data) for name, data in plan.items()},
+            signers=() if signing is None else (signing.declared,),
         )
     )
-    own: dict[str, bytes] = {STATEMENT_FILE: statement}
+    own: dict[str, bytes] = {**plan, STATEMENT_FILE: statement}
     if signing is not None:
         own[ENVELOPE_FILE] = envelope_bytes(sign_payload(statement, signing.identity.private_key))
     rows = _rows(bundle, report)
     attached = {**documents, **own, **rows}
-    pdf = _pdf(attached, issued_at=parse_time(report.window.issued_at, "report: issued_at"))
+    pdf = printed_pdf(attached)
     if signing is not None:
         from safetyrepro.attest.pdf_signature import sign_pdf
 
@@ -158,31 +165,8 @@ def _check_digest(bundle: Bundle, name: str, *, data: bytes, digest: str) -> Non
         raise IntegrityError(f"{bundle.root / name}: must have digest {digest}; got {found}")
 
 
-def _declared(signing: Signing) -> DeclaredSigner:
-    identity = signing.identity
-    return DeclaredSigner(principal=identity.principal, keyid=identity.keyid, role=signing.role)
-
-
-def _pdf(attached: Mapping[str, bytes], *, issued_at: dt.datetime) -> bytes:
-    return render_pdf(
-        render_html(printed_view(attached), medium="pdf"),
-        attachments=[
-            Attachment(
-                name=name,
-                data=data,
-                description=DESCRIPTIONS.get(name, "stored rows"),
-                relationship="Source" if name == SPEC_FILE else "Data",
-            )
-            for name, data in attached.items()
-        ],
-        issued_at=issued_at,
-        identifier=attached[REPORT_FILE],
-    )
-
-
-def _remove_envelope(bundle: Bundle) -> None:
-    """An unsigned report beside the envelope of an earlier one would look signed."""
-    path = bundle.report / ENVELOPE_FILE
+def _remove(path: Path) -> None:
+    """What an earlier report left would seem to belong to this one."""
     try:
         with contextlib.suppress(FileNotFoundError):
             path.unlink()

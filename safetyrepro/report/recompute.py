@@ -24,10 +24,12 @@ from safetyrepro.errors import InputError, IntegrityError
 from safetyrepro.report.predicate import (
     ITEMS_FILE,
     MANIFEST_FILE,
+    PREREGISTRATION_FILE,
     REPORT_FILE,
     RESULTS_FILE,
     SPEC_FILE,
 )
+from safetyrepro.report.preregistration import preregistration_findings
 from safetyrepro.report.record import report_record
 from safetyrepro.spec.load import parse_experiment
 
@@ -99,6 +101,11 @@ def recompute(documents: Mapping[str, bytes], *, row_file: RowFile) -> Recomputa
             issued_at=parse_time(report.window.issued_at, f"{REPORT_FILE}: window.issued_at"),
             generator=report.generator,
         )
+        if PREREGISTRATION_FILE in documents:
+            found_plan = preregistration_findings(
+                documents[PREREGISTRATION_FILE], experiment=experiment, manifest=manifest
+            )
+            again = again.model_copy(update={"findings": (*again.findings, *found_plan)})
         differences += find_differences(_json(report), _json(again), path=REPORT_FILE)
         claims = len(report.claims)
     recorded: dict[str, JsonValue] = {
@@ -128,6 +135,7 @@ def recompute_bundle(bundle: Bundle) -> Recomputation:
         RESULTS_FILE: bundle.results,
         MANIFEST_FILE: bundle.manifest,
         REPORT_FILE: bundle.report / REPORT_FILE,
+        PREREGISTRATION_FILE: bundle.report / PREREGISTRATION_FILE,
     }
     documents = {name: _read(path) for name, path in paths.items() if path.is_file()}
     return recompute(documents, row_file=rows_in_folder(bundle.root))

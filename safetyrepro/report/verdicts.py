@@ -20,8 +20,10 @@ class Verdict(StrEnum):
     """The state of a report, in the order of precedence: the first that applies is the verdict.
 
     The order asks what a reader needs to know first: is it readable, is it what was made, did
-    anybody sign it, somebody I trust, and only then, is it in force. A date in a report that nobody
-    vouches for means nothing, so UNSIGNED goes before EXPIRED.
+    anybody sign it, somebody I trust; then, what its signers said about it since; and only then, is it
+    in force. A date in a report that nobody vouches for means nothing, so UNSIGNED goes before EXPIRED.
+    EXPIRED goes before STALE, so that the verdict on an old report is the same whatever it is held
+    against.
     """
 
     MALFORMED = "MALFORMED"
@@ -32,8 +34,14 @@ class Verdict(StrEnum):
     """Nobody signed it."""
     UNTRUSTED_SIGNER = "UNTRUSTED SIGNER"
     """Whoever signed it is not among those the reader trusts to, or too few of them did."""
+    REVOKED = "REVOKED"
+    """Genuine; whoever signed it took it back."""
+    SUPERSEDED = "SUPERSEDED"
+    """Genuine; whoever signed it named another report that replaces it."""
     EXPIRED = "EXPIRED"
     """Genuine; its window is over."""
+    STALE = "STALE"
+    """Genuine; a change that ends its window early, as it declares, has happened."""
     NOT_YET_VALID = "NOT YET VALID"
     """Genuine; its window has not begun."""
     CURRENT = "CURRENT"
@@ -45,10 +53,29 @@ MEANINGS: Mapping[Verdict, str] = {
     Verdict.TAMPERED: "it is not what was signed",
     Verdict.UNSIGNED: "nobody signed it",
     Verdict.UNTRUSTED_SIGNER: "it is not signed as your trust file demands",
+    Verdict.REVOKED: "it is genuine, and its signer took it back",
+    Verdict.SUPERSEDED: "it is genuine, and its signer replaced it by another",
     Verdict.EXPIRED: "it is genuine, and its window is over",
+    Verdict.STALE: "it is genuine, and something it depends on has changed since",
     Verdict.NOT_YET_VALID: "it is genuine, and its window has not begun",
     Verdict.CURRENT: "it is genuine and in force",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class ShownReproduction:
+    """A statement by somebody who ran the report again, as far as it can be believed."""
+
+    file: str
+    """The file it stands in."""
+    by: str | None
+    """The reader's name for whoever signed it; None where nobody the reader trusts did."""
+    trusted: bool
+    """Whether the reader trusts them to say so."""
+    outcome: str | None
+    """identical, within tolerance, or different; None where it is no reproduction of this report."""
+    detail: str
+    """Particulars, in one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +96,8 @@ class Verification:
     """Everybody whose signature over the statement is genuine, and how they stand with the reader."""
     seal: PdfSigner | None
     """Who sealed the PDF, where its seal is genuine."""
+    reproductions: tuple[ShownReproduction, ...] = ()
+    """The reproductions that accompany the report; they decide nothing."""
 
     @property
     def meaning(self) -> str:
@@ -84,6 +113,7 @@ def conclude(
     report: Report | None = None,
     signers: Iterable[SignerStanding] = (),
     seal: PdfSigner | None = None,
+    reproductions: Iterable[ShownReproduction] = (),
 ) -> Verification:
     """The verification that these states and checks amount to; without a state it is CURRENT."""
     found = set(states) or {Verdict.CURRENT}
@@ -96,6 +126,7 @@ def conclude(
         report=report,
         signers=tuple(signers),
         seal=seal,
+        reproductions=tuple(reproductions),
     )
 
 
@@ -131,6 +162,16 @@ def verification_document(verification: Verification) -> dict[str, JsonValue]:
             "fingerprint": fingerprint(seal.keyid),
             "signed_at": format_instant(seal.signed_at),
         },
+        "reproductions": [
+            {
+                "file": one.file,
+                "by": one.by,
+                "trusted": one.trusted,
+                "outcome": one.outcome,
+                "detail": one.detail,
+            }
+            for one in verification.reproductions
+        ],
         "report": None
         if report is None
         else {

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from safetyrepro.attest.check import Check, decide, failed, passed
+from safetyrepro.attest.check import Check, decide, failed, not_checked, passed
 from safetyrepro.attest.document import format_instant, validate_document
 from safetyrepro.attest.envelope import Envelope, parse_envelope
 from safetyrepro.attest.hostile import check_json_bounds
@@ -30,6 +30,7 @@ from safetyrepro.report.predicate import (
     ENVELOPE_FILE,
     ITEMS_FILE,
     MANIFEST_FILE,
+    PREREGISTRATION_FILE,
     REPORT_FILE,
     RESULTS_FILE,
     SPEC_FILE,
@@ -46,18 +47,37 @@ class Content:
     statement: Statement
     predicate: ReportPredicate
     envelope: Envelope | None
+    complete: bool
 
 
-def read_content(files: Mapping[str, bytes]) -> Content:
+def read_record(files: Mapping[str, bytes]) -> Report | None:
+    """The report record where it stands alone, without a statement; None where there is one.
+
+    Raises:
+        InputError: it is not what it must be.
+    """
+    if STATEMENT_FILE in files:
+        return None
+    check_json_bounds(files[REPORT_FILE], where=REPORT_FILE)
+    return parse_document(files[REPORT_FILE], Report, where=REPORT_FILE)
+
+
+def read_content(files: Mapping[str, bytes], *, complete: bool = True) -> Content:
     """The report's documents.
+
+    Args:
+        files: the documents by name.
+        complete: whether all must be here, as in a PDF or a page; loose files may be the record and its
+            statement alone.
 
     Raises:
         InputError: one is missing, too large, or not what it must be.
     """
-    for name in (REPORT_FILE, STATEMENT_FILE, RESULTS_FILE, MANIFEST_FILE, ITEMS_FILE, SPEC_FILE):
+    needed = (REPORT_FILE, STATEMENT_FILE, RESULTS_FILE, MANIFEST_FILE, ITEMS_FILE, SPEC_FILE)
+    for name in needed if complete else needed[:2]:
         if name not in files:
             raise InputError(f"report: must hold {name}; it does not")
-    for name in (REPORT_FILE, STATEMENT_FILE, MANIFEST_FILE, ENVELOPE_FILE):
+    for name in (REPORT_FILE, STATEMENT_FILE, MANIFEST_FILE, ENVELOPE_FILE, PREREGISTRATION_FILE):
         check_json_bounds(files.get(name, b""), where=name)
     statement = parse_statement(files[STATEMENT_FILE], where=STATEMENT_FILE)
     if statement.predicate_type is not PredicateType.REPORT:
@@ -72,26 +92,34 @@ def read_content(files: Mapping[str, bytes]) -> Content:
     envelope = None
     if ENVELOPE_FILE in files:
         envelope = parse_envelope(files[ENVELOPE_FILE], where=ENVELOPE_FILE)
-    return Content(report=report, statement=statement, predicate=predicate, envelope=envelope)
+    return Content(
+        report=report, statement=statement, predicate=predicate, envelope=envelope, complete=complete
+    )
 
 
 def find_agreements(content: Content, *, files: Mapping[str, bytes]) -> Iterator[Check]:
     """Whether the files, the statement, its predicate and the report record say the same."""
-    yield _files_as_stated(match_subjects(content.statement, files=files))
+    yield _files_as_stated(match_subjects(content.statement, files=files), complete=content.complete)
     yield _record_as_stated(content)
-    yield _expiry_counted(content.report, manifest=files[MANIFEST_FILE])
+    if MANIFEST_FILE in files:
+        yield _expiry_counted(content.report, manifest=files[MANIFEST_FILE])
+    else:
+        yield not_checked("expiry counted from the evidence", f"{MANIFEST_FILE} is not here")
 
 
-def _files_as_stated(match: SubjectMatch) -> Check:
+def _files_as_stated(match: SubjectMatch, *, complete: bool) -> Check:
     name = "files as stated"
     unnamed = [one for one in match.unnamed if one not in (STATEMENT_FILE, ENVELOPE_FILE)]
     if match.differing:
         return failed(name, f"other bytes than the statement names: {', '.join(match.differing[:5])}")
     if unnamed:
         return failed(name, f"the statement does not name: {', '.join(unnamed[:5])}")
-    absent = f"; not here, so not checked: {len(match.absent)} files of rows" if match.absent else ""
-    if any(not one.startswith(f"{ROWS_DIR}/") for one in match.absent):
-        return failed(name, f"the statement names files that are not here: {', '.join(match.absent[:5])}")
+    others = [one for one in match.absent if not one.startswith(f"{ROWS_DIR}/")]
+    rows = len(match.absent) - len(others)
+    missing = [*others, *([f"{rows} files of rows"] if rows else [])]
+    absent = f"; not here, so not checked: {', '.join(missing)}" if missing else ""
+    if complete and others:
+        return failed(name, f"the statement names files that are not here: {', '.join(others[:5])}")
     return passed(name, f"{len(match.matched)} files have the digests the statement names{absent}")
 
 

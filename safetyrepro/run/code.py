@@ -10,6 +10,7 @@ from pathlib import Path
 from safetyrepro import __version__
 from safetyrepro.canonical import digest_file, digest_json
 from safetyrepro.data.manifest import Versions
+from safetyrepro.score.backend import SCORING_VERSION
 
 _PACKAGES = ("numpy", "scipy", "pydantic", "rfc8785", "torch", "transformers", "tokenizers", "gguf")
 
@@ -32,5 +33,9 @@ def current_versions() -> Versions:
         except metadata.PackageNotFoundError:
             continue
     return Versions(
-        safetyrepro=__version__, code=code_digest(), python=platform.python_version(), packages=packages
+        safetyrepro=__version__,
+        code=code_digest(),
+        python=platform.python_version(),
+        packages=packages,
+        scoring=SCORING_VERSION,
     )

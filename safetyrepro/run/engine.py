@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
 from safetyrepro.analysis.analyse import analyse
 from safetyrepro.canonical import digest_bytes, digest_file, digest_json
@@ -28,7 +28,7 @@ from safetyrepro.data.bundle import (
     write_items,
 )
 from safetyrepro.data.manifest import Manifest, ShardInfo
-from safetyrepro.data.records import Row, item_record, items_digest
+from safetyrepro.data.records import Item, Row, item_record, items_digest
 from safetyrepro.data.results import Results
 from safetyrepro.data.sources import ItemSet
 from safetyrepro.errors import InputError
@@ -40,10 +40,11 @@ from safetyrepro.run.shards import Shard, shards
 from safetyrepro.run.store import ShardRecord, ShardStore, only_run, write_spec
 from safetyrepro.score.backend import Backend, ForwardPath
 from safetyrepro.score.rendering import Renderer
-from safetyrepro.score.selfcheck import self_check
-from safetyrepro.score.shard import score_shard, shard_key
+from safetyrepro.score.reward import RewardBackend, reward_check, score_reward_shard
+from safetyrepro.score.selfcheck import SelfCheck, self_check
+from safetyrepro.score.shard import ShardScores, score_shard, shard_key
 from safetyrepro.spec.envelope import Frame, Pass, passes
-from safetyrepro.spec.experiment import Device, Experiment
+from safetyrepro.spec.experiment import Device, Experiment, RewardScorer
 from safetyrepro.spec.models import Dtype, ModelSource, WeightRounding
 
 
@@ -66,6 +67,11 @@ class Loader(Protocol):
         base_dir: Path,
     ) -> Backend:
         """The model, ready to score."""
+
+    def load_reward_model(
+        self, source: ModelSource, *, dtype: Dtype, device: Device, base_dir: Path
+    ) -> RewardBackend:
+        """The reward model, ready to score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +116,11 @@ def run_experiment(job: Job, *, loader: Loader, progress: Progress) -> Outcome:
             progress.note(f"{root} is complete; nothing to compute")
             return finished
         write_spec(bundle, job.spec_bytes)
-        items = tuple(item_record(pair) for pair in job.items.pairs)
+        items = tuple(item_record(item) for item in job.items.items)
         write_items(bundle, items)
         collected = Collected()
         cache = None if job.cache_dir is None else job.cache_dir / "shards"
-        slices = tuple(shards(job.experiment, pairs=job.items.pairs))
+        slices = tuple(shards(job.experiment, items=job.items.items))
         store = ShardStore(bundle, cache=cache)
         _Scoring(job, loader, store, progress, slices, collected).run()
         progress.note("analysing")
@@ -212,17 +218,9 @@ class _Scoring:
             self._group(group)  # a model is let go of before the next is loaded
 
     def _group(self, group: Mapping[str, Pass]) -> None:
-        device, first = self.job.experiment.device, next(iter(group.values()))
+        first = next(iter(group.values()))
         self.progress.note(f"loading {first.model.name}")
-        backend = self.loader.load(
-            first.model.source,
-            dtype=first.dtype,
-            rounding=first.rounding,
-            device=device,
-            base_dir=self.job.base_dir,
-        )
-        budget = device.token_budget or backend.default_token_budget
-        check = self_check(backend, token_budget=budget)
+        backend, check = self._load(first)
         budget = check.token_budget  # less than asked for where memory ran out
         self.collected.add_backend(backend, check=check, token_budget=budget)
         for pass_id, one in group.items():
@@ -239,10 +237,54 @@ class _Scoring:
                     path=check.path,
                 )
 
+    def _load(self, one: Pass) -> tuple[Backend | RewardBackend, SelfCheck]:
+        """The model of a pass, of the kind that the scorer needs, and what its self-check found."""
+        device, source, base_dir = self.job.experiment.device, one.model.source, self.job.base_dir
+        if self.job.experiment.scorer.kind == "reward":
+            rewards = self.loader.load_reward_model(
+                source, dtype=one.dtype, device=device, base_dir=base_dir
+            )
+            return rewards, reward_check(rewards, token_budget=device.token_budget or rewards.context_tokens)
+        backend = self.loader.load(
+            source, dtype=one.dtype, rounding=one.rounding, device=device, base_dir=base_dir
+        )
+        return backend, self_check(backend, token_budget=device.token_budget)
+
+    def _score(
+        self,
+        backend: Backend | RewardBackend,
+        items: tuple[Item, ...],
+        *,
+        renderer: Renderer,
+        pass_id: str,
+        budget: int,
+        path: ForwardPath,
+    ) -> ShardScores:
+        scorer = self.job.experiment.scorer
+        if isinstance(scorer, RewardScorer):
+            return score_reward_shard(
+                cast(RewardBackend, backend),
+                items,
+                renderer=renderer,
+                pass_id=pass_id,
+                scorer=scorer,
+                token_budget=budget,
+            )
+        return score_shard(
+            cast(Backend, backend),
+            items,
+            renderer=renderer,
+            pass_id=pass_id,
+            scorer=scorer,
+            context=scorer.context,
+            token_budget=budget,
+            path=path,
+        )
+
     def _shard(
         self,
         shard: Shard,
-        backend: Backend,
+        backend: Backend | RewardBackend,
         *,
         pass_id: str,
         frame: Frame,
@@ -253,7 +295,7 @@ class _Scoring:
         scorer, name = self.job.experiment.scorer, shard.name(pass_id)
         key = shard_key(
             backend.identity,
-            shard.pairs,
+            shard.items,
             frame=frame,
             scorer=scorer,
             context=scorer.context,
@@ -264,15 +306,8 @@ class _Scoring:
         reused = record is not None
         if record is None:
             started, clock = dt.datetime.now(dt.UTC), time.perf_counter()
-            scores = score_shard(
-                backend,
-                shard.pairs,
-                renderer=renderer,
-                pass_id=pass_id,
-                scorer=scorer,
-                context=scorer.context,
-                token_budget=budget,
-                path=path,
+            scores = self._score(
+                backend, shard.items, renderer=renderer, pass_id=pass_id, budget=budget, path=path
             )
             record = self.store.save(
                 name,
@@ -292,7 +327,7 @@ class _Scoring:
         self.collected.add_shard(shard, record, pass_id=pass_id, reused=reused)
         self.progress.shard(
             pass_id=pass_id,
-            items=len(shard.pairs),
+            items=len(shard.items),
             tokens=record.tokens,
             seconds=record.seconds,
             reused=reused,

@@ -8,6 +8,7 @@ from pathlib import Path
 from safetyrepro.score import local
 from safetyrepro.score.backend import Backend, Tokenizer
 from safetyrepro.score.cost import ModelShape
+from safetyrepro.score.reward import RewardBackend
 from safetyrepro.spec.experiment import Device
 from safetyrepro.spec.models import Dtype, ModelSource, WeightRounding
 
@@ -41,6 +42,11 @@ class LocalLoader:
             base_dir=base_dir,
             cache_dir=self.cache_dir,
         )
+
+    def load_reward_model(
+        self, source: ModelSource, *, dtype: Dtype, device: Device, base_dir: Path
+    ) -> RewardBackend:
+        return local.load_reward_model(source, dtype=dtype, device=device, base_dir=base_dir)
 
 
 @dataclass(frozen=True, slots=True)

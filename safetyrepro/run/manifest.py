@@ -17,6 +17,7 @@ from safetyrepro.run.shards import Shard
 from safetyrepro.run.store import ShardRecord
 from safetyrepro.score.backend import Backend
 from safetyrepro.score.rendering import Renderer
+from safetyrepro.score.reward import RewardBackend
 from safetyrepro.score.selfcheck import SelfCheck
 from safetyrepro.spec.envelope import Pass
 from safetyrepro.spec.experiment import Experiment
@@ -35,13 +36,19 @@ class Collected:
     reused: int = 0
     computed: int = 0
 
-    def add_backend(self, backend: Backend, *, check: SelfCheck, token_budget: int) -> None:
+    def add_backend(self, backend: Backend | RewardBackend, *, check: SelfCheck, token_budget: int) -> None:
         """A model was loaded and its packed path checked."""
         self.attention, self.token_budget = backend.identity.attention, token_budget
         self.findings.extend(finding_records(check.findings))
 
     def add_pass(
-        self, one: Pass, pass_id: str, *, backend: Backend, renderer: Renderer, check: SelfCheck
+        self,
+        one: Pass,
+        pass_id: str,
+        *,
+        backend: Backend | RewardBackend,
+        renderer: Renderer,
+        check: SelfCheck,
     ) -> None:
         """A pass begins."""
         identity, rounding = backend.identity, one.rounding

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from safetyrepro.data.records import Pair
+from safetyrepro.data.records import Item
 from safetyrepro.data.sources import ItemSet
 from safetyrepro.run.readiness import check_readiness
 from safetyrepro.run.shards import shards
@@ -98,27 +98,27 @@ def plan_run(experiment: Experiment, *, items: ItemSet, base_dir: Path, surveyor
             )
         renderer = Renderer(surveyor.tokenizer(one.model.source, base_dir=base_dir), one.frame)
         costs = [
-            _cost(renderer, shard.pairs, scorer=experiment.scorer, budget=budget)
-            for shard in shards(experiment, pairs=items.pairs)
+            _cost(renderer, shard.items, scorer=experiment.scorer, budget=budget)
+            for shard in shards(experiment, items=items.items)
         ]
         found.append(_pass_plan(name, one, costs, shape=shape, rate=rates[key], budget=budget))
     grid = configurations(experiment)
     return Plan(
         cells=len(grid) * len(experiment.models),
         configurations=len(grid),
-        items=len(items.pairs),
+        items=len(items.items),
         passes=tuple(found),
     )
 
 
 def _cost(
-    renderer: Renderer, pairs: tuple[Pair, ...], *, scorer: GivenTextScorer, budget: int
+    renderer: Renderer, items: tuple[Item, ...], *, scorer: GivenTextScorer, budget: int
 ) -> ShardCost:
     sequences: list[tuple[tuple[int, ...], int]] = []
-    for pair in pairs:
-        for answer in (pair.chosen, pair.rejected):
-            where = f"item {pair.id}"
-            rendered = renderer.render(pair.prompt, answer, where=where)
+    for item in items:
+        for _, answer in item.answers:
+            where = f"item {item.id}"
+            rendered = renderer.render(item.prompt, answer, where=where)
             alone = renderer.unconditional(rendered, answer, context=scorer.context, where=where)
             sequences += [(rendered.ids, rendered.start), (alone.ids, alone.start)]
     return shard_cost(sequences, token_budget=budget)

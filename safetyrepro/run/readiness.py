@@ -30,12 +30,12 @@ def check_readiness(experiment: Experiment, *, items: ItemSet) -> None:
     messages = list(_messages(experiment, items))
     if messages:
         raise InputErrors(messages)
-    check_analysis(experiment, items=[item_record(pair) for pair in items.pairs])
+    check_analysis(experiment, items=[item_record(item) for item in items.items])
 
 
 def _messages(experiment: Experiment, items: ItemSet) -> Iterator[str]:
-    if not items.pairs:
-        yield must_be("items", "there must be at least one pair", 0)
+    if not items.items:
+        yield must_be("items", "there must be at least one item", 0)
     expected, found = experiment.scaffold.sha256, scaffold_digest(experiment)
     if expected is not None and expected != found:
         yield f"scaffold.sha256: must be the digest of the frames, {found}; got {expected}"

@@ -152,6 +152,22 @@ class Renderer:
                     where=where,
                 )
 
+    def conversation(self, prompt: str, answer: str, *, where: str) -> tuple[int, ...]:
+        """The tokens of the whole conversation with its answer, as the template ends it.
+
+        Raises:
+            InputError: the template refuses the conversation, or the answer is empty.
+        """
+        if answer == "":
+            raise InputError(must_be(where, "answer must not be empty", answer))
+        match self._frame.template:
+            case PlainTemplate() as template:
+                text = self._plain_before(template, prompt) + answer
+                return self._tokenizer.encode(text, add_special=True).ids
+            case ChatTemplate():
+                text = self._tokenizer.chat(self._turns(prompt, answer), generation_prompt=False)
+                return self._tokenizer.encode(text, add_special=False).ids
+
     def unconditional(
         self, conditional: Rendered, answer: str, *, context: Context, where: str
     ) -> Rendered:

@@ -123,7 +123,7 @@ def self_check(backend: Backend, *, token_budget: int | None = None) -> SelfChec
         compare("right-padded batch = batch of one", _batches(backend, sequences)),
         compare("shuffled batch = batch of one", _batches(backend, backwards)[::-1]),
     )
-    ids = _id_checks(backend.tokenizer)
+    ids = id_checks(backend.tokenizer)
     path: ForwardPath = "packed" if all(check.held for check in packed) else "plain"
     if path == "plain":
         found.append(finding("SR101", backend.identity.architecture, reason))
@@ -175,7 +175,7 @@ def _compare(name: str, scores: _Scores, reference: _Scores, tolerance: float) -
     return Check(name=name, largest_nats=largest, sign_flips=flips, held=largest <= tolerance)
 
 
-def _id_checks(tokenizer: Tokenizer) -> tuple[Check, ...]:
+def id_checks(tokenizer: Tokenizer) -> tuple[Check, ...]:
     """Whether tokens are what the template defines, and the prompt's a prefix of prompt and answer."""
     if tokenizer.template_digest is None:
         return ()

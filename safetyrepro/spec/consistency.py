@@ -38,6 +38,12 @@ def check_experiment(experiment: Experiment) -> None:
 def find_problems(experiment: Experiment) -> Iterator[Problem]:
     """Every problem between the parts, in the order of the document."""
     yield from _doubled(("models",), "id", [model.id for model in experiment.models])
+    if experiment.items.kind == "choice" and "estimand" in experiment.analysis.model_fields_set:
+        what = "must be absent where items are choices, whose estimand is items.measure"
+        yield Problem(("analysis", "estimand"), what, experiment.analysis.estimand)
+    if experiment.items.better != "higher" or experiment.items.kind != "pair":
+        what = "must be pairs of which a higher share is better: others are not analysed yet"
+        yield Problem(("items", "kind"), what, experiment.items.kind)
     yield from _factor_problems(experiment)
     yield from _primary_problems(experiment)
     yield from _scorer_problems(experiment)
@@ -92,6 +98,8 @@ def _scorer_problems(experiment: Experiment) -> Iterator[Problem]:
                     "must be absent unless scorer.kind is implicit_reward",
                     model.reference.kind,
                 )
+        if experiment.scorer.kind == "reward":
+            yield from _reward_problems(experiment)
         return
     for index, model in enumerate(experiment.models):
         if model.reference is None:
@@ -104,6 +112,28 @@ def _scorer_problems(experiment: Experiment) -> Iterator[Problem]:
                 ("factors", index, "levels", factor.levels.index("pmi")),
                 "must be sum, mean or byte where scorer.kind is implicit_reward",
                 "pmi",
+            )
+
+
+def _reward_problems(experiment: Experiment) -> Iterator[Problem]:
+    what = "where scorer.kind is reward"
+    if experiment.scorer.context.kind != "text":
+        yield Problem(("scorer", "context", "kind"), f"must be text {what}", experiment.scorer.context.kind)
+    if experiment.scorer.truncation != "refuse":
+        yield Problem(
+            ("scorer", "truncation"), f"must be refuse {what}", experiment.scorer.truncation
+        )
+    for index, factor in enumerate(experiment.factors):
+        if factor.kind == "rule" and factor.levels != ("sum",):
+            yield Problem(
+                ("factors", index, "levels"), f"must be sum alone {what}", list(factor.level_ids)
+            )
+        if factor.kind == "weights":
+            yield Problem(("factors", index), f"must not be of kind weights {what}", factor.kind)
+    for index, model in enumerate(experiment.models):
+        if model.weights is not None:
+            yield Problem(
+                ("models", index, "weights"), f"must be absent {what}", model.weights.bits
             )
 
 

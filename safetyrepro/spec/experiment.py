@@ -7,12 +7,18 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from safetyrepro.spec.base import Digest, Document, Identifier, OpenFraction, Text
+from safetyrepro.spec.choices import ChoiceItems
 from safetyrepro.spec.evidence import Evaluator, Evidence
 from safetyrepro.spec.factors import Factor
 from safetyrepro.spec.items import PairItems
 from safetyrepro.spec.models import Model
 
 EXPERIMENT_SCHEMA = "safetyrepro/experiment/v1"
+
+Items = Annotated[PairItems | ChoiceItems, Field(discriminator="kind")]
+
+Estimand = Literal["alignment_half", "alignment_strict", "accuracy", "gold_mass"]
+"""What the headline estimates: of pairs, alignment with a tie as half a win or as none; of choices, `measure`."""
 
 
 class FrameScaffold(Document):
@@ -69,7 +75,17 @@ class ImplicitRewardScorer(GivenTextScorer):
     kind: Literal["implicit_reward"]
 
 
-Scorer = Annotated[LoglikScorer | ImplicitRewardScorer, Field(discriminator="kind")]
+class RewardScorer(GivenTextScorer):
+    """The reward that a sequence-classification head gives prompt and answer.
+
+    It has one rule, `sum` (the head's number as it is), and its context is a text: what stands for "no
+    prompt" in the prompt-blind baseline. Nothing is cut: `truncation` is refuse.
+    """
+
+    kind: Literal["reward"]
+
+
+Scorer = Annotated[LoglikScorer | ImplicitRewardScorer | RewardScorer, Field(discriminator="kind")]
 
 
 class Device(Document):
@@ -91,7 +107,8 @@ class Analysis(Document):
     """What is estimated, and how uncertainty is expressed."""
 
     estimand: Literal["alignment_half", "alignment_strict"] = "alignment_half"
-    """The headline: pairwise reference alignment with a tie as half a win, or as no win."""
+    """The headline of pairs: reference alignment with a tie as half a win, or as no win. Of choices it is
+    `items.measure`, and this is absent."""
     confidence: OpenFraction = 0.95
     """Confidence level of every interval and of the joint decisions."""
     resamples: int = Field(default=10_000, ge=200, le=1_000_000)
@@ -125,7 +142,7 @@ class Experiment(Document):
     """Who evaluates."""
     models: tuple[Model, ...] = Field(min_length=1)
     """The systems under comparison."""
-    items: PairItems
+    items: Items
     """What is asked."""
     scaffold: FrameScaffold
     """The protocol around the model."""
@@ -141,3 +158,8 @@ class Experiment(Document):
     """What is estimated."""
     evidence: Evidence
     """Level, scope, validity and claims."""
+
+    @property
+    def estimand(self) -> Estimand:
+        """What the headline estimates: `analysis.estimand` of pairs, `items.measure` of choices."""
+        return self.items.measure if isinstance(self.items, ChoiceItems) else self.analysis.estimand

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from safetyrepro.spec.base import Digest, Document, Fraction, Identifier, Text
+from safetyrepro.spec.base import Digest, Document, Fraction, Identifier, OpenFraction, Text
 from safetyrepro.spec.models import RelativePath
 
 FieldName = Annotated[str, StringConstraints(min_length=1, max_length=200)]
@@ -46,14 +46,40 @@ class PackageItems(Document):
     """The file inside the package."""
 
 
-ItemSource = Annotated[FileItems | HubItems | PackageItems, Field(discriminator="kind")]
+class LinesFile(Document):
+    """One text file of a source of lines."""
+
+    path: RelativePath
+    """The file; relative paths are from the spec, or from `--data-dir` where given."""
+    sha256: Digest | None = None
+    """The expected digest of the file; a mismatch is refused."""
+    cells: dict[FieldName, Text] = {}
+    """What every line of this file has in further columns, such as its label."""
+
+
+class LinesItems(Document):
+    """Items that are lines of text files; a file's name says what its lines are. Empty lines are left out.
+
+    Rows are numbered through all files, in the order given.
+    """
+
+    kind: Literal["lines"]
+    column: FieldName
+    """The column that a line becomes."""
+    files: tuple[LinesFile, ...] = Field(min_length=1)
+    """The files."""
+
+
+ItemSource = Annotated[FileItems | HubItems | PackageItems | LinesItems, Field(discriminator="kind")]
 
 
 class PairFields(Document):
-    """Which column of the source holds what."""
+    """Which column of the source holds what; `a.b` is the entry `b` of a column `a` of objects."""
 
-    prompt: FieldName
+    prompt: FieldName | None = None
     """The prompt's column."""
+    prompt_text: Text | None = None
+    """In the place of a column: one prompt for every item, for sources that have none."""
     chosen: FieldName
     """The preferred answer's column."""
     rejected: FieldName
@@ -64,6 +90,12 @@ class PairFields(Document):
     """The column that names an item's stratum."""
     cluster: FieldName | None = None
     """The column that names which items belong together and are resampled together."""
+
+    @model_validator(mode="after")
+    def _there_is_one_prompt(self) -> PairFields:
+        if (self.prompt is None) == (self.prompt_text is None):
+            raise ValueError("prompt or prompt_text must be given, and not both")
+        return self
 
 
 class DialogueAdapter(Document):
@@ -158,20 +190,15 @@ class Sample(Document):
     """The seed of the draw."""
 
 
-class PairItems(Document):
-    """Preference pairs: a prompt with a chosen and a rejected answer."""
+class AskedItems(Document):
+    """What all kinds of item sets declare: where they come from, who says what is right, what is better."""
 
-    kind: Literal["pair"]
     id: Identifier
     """A name for the item set."""
     name: Text
     """The name printed in the report."""
     source: ItemSource
     """Where the items come from."""
-    fields: PairFields
-    """Which column holds what."""
-    adapter: Adapter | None = None
-    """How pairs are made from a source that stores them otherwise; absent: its columns are the items'."""
     sha256: Digest | None = None
     """The expected digest of the source file; a mismatch is refused. A hub's rows have their revision."""
     rows: int | None = Field(default=None, ge=1)
@@ -182,14 +209,14 @@ class PairItems(Document):
     """Items that are left out, each with its reason; one that is not there is refused."""
     sample: Sample | None = None
     """A seeded subset."""
-    better: Literal["higher"] = "higher"
-    """For pairs, a higher share of chosen answers preferred is better."""
+    better: Literal["higher", "lower", "near"] = "higher"
+    """Which values of the headline estimate are better: the higher, the lower, or those near a target."""
+    near: OpenFraction | None = None
+    """The target, where `better` is `near`: the estimate closer to it is ahead."""
     labels: Origin
-    """Who decided which answer is chosen."""
+    """Who decided which answer is right."""
     texts: Origin
     """Who wrote the prompts and answers that are scored."""
-    twins: bool = False
-    """Whether each cluster is a crossed twin: two prompts and two answers, each right for one prompt."""
     weights: tuple[Stratum, ...] | None = None
     """Declared stratum weights; absent: every item weighs the same."""
     licence: Text | None = None
@@ -198,15 +225,35 @@ class PairItems(Document):
     """What a reader must know about the items."""
 
     @model_validator(mode="after")
-    def _columns_exist_for_what_is_declared(self) -> PairItems:
+    def _parts_fit(self) -> Self:
         if self.sha256 is not None and self.source.kind == "hub":
             raise ValueError("sha256 must be absent for a hub, whose rows are pinned by source.revision")
-        if self.twins and self.fields.cluster is None:
-            raise ValueError("fields.cluster must name the twin's column where twins is true")
+        if self.sha256 is not None and self.source.kind == "lines":
+            raise ValueError("sha256 must be absent for lines, whose files have their own")
+        if (self.near is not None) != (self.better == "near"):
+            raise ValueError("near must be given exactly where better is near")
         if self.weights is not None:
-            if self.fields.stratum is None:
-                raise ValueError("fields.stratum must name the column that weights refer to")
             total = sum(stratum.weight for stratum in self.weights)
             if abs(total - 1.0) > 1e-9:
                 raise ValueError(f"weights must sum to 1; got {total}")
+        return self
+
+
+class PairItems(AskedItems):
+    """Preference pairs: a prompt with a chosen and a rejected answer."""
+
+    kind: Literal["pair"]
+    fields: PairFields
+    """Which column holds what."""
+    adapter: Adapter | None = None
+    """How pairs are made from a source that stores them otherwise; absent: its columns are the items'."""
+    twins: bool = False
+    """Whether each cluster is a crossed twin: two prompts and two answers, each right for one prompt."""
+
+    @model_validator(mode="after")
+    def _columns_exist_for_what_is_declared(self) -> PairItems:
+        if self.twins and self.fields.cluster is None:
+            raise ValueError("fields.cluster must name the twin's column where twins is true")
+        if self.weights is not None and self.fields.stratum is None:
+            raise ValueError("fields.stratum must name the column that weights refer to")
         return self

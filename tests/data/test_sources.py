@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 from safetyrepro.canonical import digest_file
-from safetyrepro.data.sources import ItemSet, draw_sample, read_items, read_pairs
+from safetyrepro.data.sources import ItemSet, draw_sample, read_items, read_declared
 from safetyrepro.data.tables import package_file
 from safetyrepro.errors import InputError, InputErrors, MissingExtraError
 from safetyrepro.spec.items import FileItems, PairItems, Sample
@@ -94,7 +94,7 @@ def _parquet(path: Path, rows: Sequence[Row]) -> None:
 
 def _read(tmp_path: Path, given: Sequence[Row], /, **changes: object) -> ItemSet:
     _jsonl(tmp_path / "items.jsonl", given)
-    return read_pairs(_items("items.jsonl", **changes), base_dir=tmp_path)
+    return read_declared(_items("items.jsonl", **changes), base_dir=tmp_path)
 
 
 def _refused(tmp_path: Path, given: Sequence[Row], /, **changes: object) -> list[str]:
@@ -117,12 +117,12 @@ def test_every_format_gives_the_same_items(
     name: str, write: Callable[[Path, Sequence[Row]], None], tmp_path: Path
 ) -> None:
     write(tmp_path / name, ROWS)
-    items = read_pairs(_items(name, twins=True), base_dir=tmp_path)
+    items = read_declared(_items(name, twins=True), base_dir=tmp_path)
     assert items.digest == _read(tmp_path, ROWS).digest
     assert items.source_digest == digest_file(tmp_path / name)
     assert items.source_rows == 40
-    assert [pair.id for pair in items.pairs] == [f"item-{number}" for number in range(1, 41)]
-    pair = items.pairs[2]
+    assert [pair.id for pair in items.items] == [f"item-{number}" for number in range(1, 41)]
+    pair = items.items[2]
     assert (pair.prompt, pair.chosen, pair.rejected) == ("question 3", "answer a1", "answer b1")
     assert (pair.stratum, pair.cluster) == ("odd", "1")
 
@@ -131,7 +131,7 @@ def test_text_comes_through_as_it_is(tmp_path: Path) -> None:
     odd = ' quoted "x", comma\nline two\t\u2028 é 😀 '
     for name, write in (("items.jsonl", _jsonl), ("items.csv", _csv), ("items.parquet", _parquet)):
         write(tmp_path / name, [_row(1, prompt=odd), _row(2)])
-        assert read_pairs(_items(name), base_dir=tmp_path).pairs[0].prompt == odd
+        assert read_declared(_items(name), base_dir=tmp_path).items[0].prompt == odd
 
 
 def test_the_digest_of_the_items_does_not_depend_on_the_order_of_the_file(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_the_digest_of_the_items_does_not_depend_on_the_order_of_the_file(tmp_pa
 
 def test_items_without_a_name_are_called_by_their_row(tmp_path: Path) -> None:
     fields = {"prompt": "prompt", "chosen": "chosen", "rejected": "rejected"}
-    pairs = _read(tmp_path, ROWS[:3], fields=fields).pairs
+    pairs = _read(tmp_path, ROWS[:3], fields=fields).items
     assert [pair.id for pair in pairs] == ["1", "2", "3"]
     assert {(pair.stratum, pair.cluster) for pair in pairs} == {(None, None)}
 
@@ -209,7 +209,7 @@ def test_beyond_twenty_bad_rows_are_counted(tmp_path: Path) -> None:
 def test_broken_json_lines_are_refused(text: bytes, message: str, tmp_path: Path) -> None:
     (tmp_path / "items.jsonl").write_bytes(text)
     with pytest.raises(InputError) as caught:
-        read_pairs(_items("items.jsonl"), base_dir=tmp_path)
+        read_declared(_items("items.jsonl"), base_dir=tmp_path)
     assert str(caught.value).replace(f"{tmp_path}/", "").startswith(message)
 
 
@@ -227,13 +227,13 @@ def test_broken_json_lines_are_refused(text: bytes, message: str, tmp_path: Path
 def test_broken_csv_is_refused(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "items.csv").write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=message):
-        read_pairs(_items("items.csv"), base_dir=tmp_path)
+        read_declared(_items("items.csv"), base_dir=tmp_path)
 
 
 def test_csv_that_is_not_utf_8_is_refused(tmp_path: Path) -> None:
     (tmp_path / "items.csv").write_bytes(b"a,b\nx,\xe9\n")
     with pytest.raises(InputError, match=r"items\.csv: text must be UTF-8; got byte 0xe9"):
-        read_pairs(_items("items.csv"), base_dir=tmp_path)
+        read_declared(_items("items.csv"), base_dir=tmp_path)
 
 
 def test_a_gzip_file_cut_short_is_refused(tmp_path: Path) -> None:
@@ -242,14 +242,14 @@ def test_a_gzip_file_cut_short_is_refused(tmp_path: Path) -> None:
     for bad in (whole[:-20], b"not gzip", whole[:-8] + b"\0" * 8):
         (tmp_path / "items.jsonl.gz").write_bytes(bad)
         with pytest.raises(InputError, match="must be a whole gzip file"):
-            read_pairs(_items("items.jsonl.gz"), base_dir=tmp_path)
+            read_declared(_items("items.jsonl.gz"), base_dir=tmp_path)
 
 
 def test_parquet_that_is_none_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow", reason="Parquet needs pyarrow, which the extra models brings")
     (tmp_path / "items.parquet").write_bytes(b"PAR0 and nothing else")
     with pytest.raises(InputError, match="must be a Parquet file"):
-        read_pairs(_items("items.parquet"), base_dir=tmp_path)
+        read_declared(_items("items.parquet"), base_dir=tmp_path)
 
 
 def test_parquet_without_its_library_names_the_extra(
@@ -258,25 +258,25 @@ def test_parquet_without_its_library_names_the_extra(
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     (tmp_path / "items.parquet").write_bytes(b"PAR1")
     with pytest.raises(MissingExtraError, match=r"pip install 'safetyrepro\[models\]'"):
-        read_pairs(_items("items.parquet"), base_dir=tmp_path)
+        read_declared(_items("items.parquet"), base_dir=tmp_path)
 
 
 def test_a_file_that_is_not_there_or_of_no_known_kind_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"none\.jsonl: must be a readable file; got No such file or directory"
     ):
-        read_pairs(_items("none.jsonl"), base_dir=tmp_path)
+        read_declared(_items("none.jsonl"), base_dir=tmp_path)
     with pytest.raises(InputError, match=r"must end in \.jsonl, \.jsonl\.gz, \.csv, \.csv\.gz, \.parquet"):
-        read_pairs(_items("items.txt"), base_dir=tmp_path)
+        read_declared(_items("items.txt"), base_dir=tmp_path)
 
 
 def test_relative_paths_start_from_the_spec_or_from_the_data_folder(tmp_path: Path) -> None:
     data = tmp_path / "elsewhere"
     data.mkdir()
     _jsonl(data / "items.jsonl", ROWS)
-    assert len(read_pairs(_items("items.jsonl"), base_dir=tmp_path / "no", data_dir=data).pairs) == 40
-    assert len(read_pairs(_items("elsewhere/items.jsonl"), base_dir=tmp_path).pairs) == 40
-    assert len(read_pairs(_items(str(data / "items.jsonl")), base_dir=tmp_path / "no").pairs) == 40
+    assert len(read_declared(_items("items.jsonl"), base_dir=tmp_path / "no", data_dir=data).items) == 40
+    assert len(read_declared(_items("elsewhere/items.jsonl"), base_dir=tmp_path).items) == 40
+    assert len(read_declared(_items(str(data / "items.jsonl")), base_dir=tmp_path / "no").items) == 40
 
 
 def test_a_missing_column_is_told_once_with_the_ones_there_are(tmp_path: Path) -> None:
@@ -296,8 +296,8 @@ def test_another_number_of_rows_or_another_digest_is_refused(tmp_path: Path) -> 
 
 
 def test_a_filter_keeps_the_rows_with_one_of_its_values(tmp_path: Path) -> None:
-    assert len(_read(tmp_path, ROWS, where={"stratum": ["odd"]}).pairs) == 20
-    assert len(_read(tmp_path, ROWS, where={"twin": ["3", "4"], "stratum": ["odd"]}).pairs) == 2
+    assert len(_read(tmp_path, ROWS, where={"stratum": ["odd"]}).items) == 20
+    assert len(_read(tmp_path, ROWS, where={"twin": ["3", "4"], "stratum": ["odd"]}).items) == 2
     (told,) = _refused(tmp_path, ROWS, where={"stratum": ["none"]})
     assert told == "items.jsonl: where must leave at least one item; got {'stratum': ('none',)}"
     (told,) = _refused(tmp_path, ROWS, where={"strat": ["odd"]})
@@ -308,7 +308,7 @@ def test_a_filter_keeps_the_rows_with_one_of_its_values(tmp_path: Path) -> None:
 def test_exclusions_are_counted_and_must_be_there(tmp_path: Path) -> None:
     rows = [*ROWS, _row(41, chosen=" ")]
     items = _read(tmp_path, rows, exclude=[{"id": "item-41", "reason": "one answer is blank"}])
-    assert (len(items.pairs), items.excluded, items.source_rows) == (40, 1, 41)
+    assert (len(items.items), items.excluded, items.source_rows) == (40, 1, 41)
     (told,) = _refused(tmp_path, ROWS, exclude=[{"id": "item-99", "reason": "it is not there"}])
     assert told == "items.jsonl: exclude must name items; got 'item-99'"
     everything = [{"id": row["name"], "reason": "all"} for row in ROWS]
@@ -317,7 +317,7 @@ def test_exclusions_are_counted_and_must_be_there(tmp_path: Path) -> None:
 
 
 def test_a_sample_is_a_function_of_seed_and_clusters_and_keeps_clusters_whole(tmp_path: Path) -> None:
-    pairs = _read(tmp_path, ROWS).pairs
+    pairs = _read(tmp_path, ROWS).items
     drawn = draw_sample(pairs, Sample(rows=11, seed=7))
     assert len(drawn) == 10
     assert all(sum(pair.cluster == other.cluster for other in drawn) == 2 for pair in drawn)
@@ -331,7 +331,7 @@ def test_a_sample_is_a_function_of_seed_and_clusters_and_keeps_clusters_whole(tm
 
 
 def test_a_larger_sample_holds_the_smaller_one(tmp_path: Path) -> None:
-    pairs = _read(tmp_path, ROWS).pairs
+    pairs = _read(tmp_path, ROWS).items
     small = draw_sample(pairs, Sample(rows=10, seed=3))
     assert set(small) < set(draw_sample(pairs, Sample(rows=20, seed=3)))
 
@@ -357,12 +357,12 @@ def test_a_larger_sample_holds_the_smaller_one(tmp_path: Path) -> None:
 def test_twins_that_are_not_crossed_are_refused(change: Row, message: str, tmp_path: Path) -> None:
     rows = [ROWS[0], change, *ROWS[2:]]
     assert _refused(tmp_path, rows, twins=True)[0].startswith(message)
-    assert len(_read(tmp_path, rows).pairs) == 40
+    assert len(_read(tmp_path, rows).items) == 40
 
 
 def test_weights_name_exactly_the_strata_there_are(tmp_path: Path) -> None:
     weights = [{"name": "even", "weight": 0.5}, {"name": "odd", "weight": 0.5}]
-    assert len(_read(tmp_path, ROWS, weights=weights).pairs) == 40
+    assert len(_read(tmp_path, ROWS, weights=weights).items) == 40
     wrong = [{"name": "even", "weight": 1.0}]
     assert _refused(tmp_path, ROWS, weights=wrong) == [
         "items.jsonl: weights must name the strata even, odd, once each; got ['even']"
@@ -372,7 +372,7 @@ def test_weights_name_exactly_the_strata_there_are(tmp_path: Path) -> None:
 def test_an_exemplar_is_never_an_item(tmp_path: Path) -> None:
     _jsonl(tmp_path / "items.jsonl", ROWS)
     experiment = parse_experiment(GOOD, "s.yaml")
-    assert len(read_items(experiment, base_dir=tmp_path).pairs) == 40
+    assert len(read_items(experiment, base_dir=tmp_path).items) == 40
     shown = parse_experiment(GOOD.replace("What is the colour of snow?", "question 5"), "s.yaml")
     with pytest.raises(
         InputErrors, match=r"exemplar 0: an exemplar must not be an item \(item 5\); got 'question 5'"
@@ -385,7 +385,7 @@ def test_dialogues_are_split_at_their_last_marker(tmp_path: Path) -> None:
     adapter = {"kind": "dialogue", "chosen": "good", "rejected": "bad", "marker": "\n\nAssistant:"}
     fields = {"prompt": "prompt", "chosen": "chosen", "rejected": "rejected"}
     rows: list[Row] = [{"good": start + " yes", "bad": start + " no"}]
-    (pair,) = _read(tmp_path, rows, adapter=adapter, fields=fields).pairs
+    (pair,) = _read(tmp_path, rows, adapter=adapter, fields=fields).items
     assert (pair.prompt, pair.chosen, pair.rejected) == (start, " yes", " no")
     bad: list[Row] = [
         *rows,
@@ -408,7 +408,7 @@ def test_an_answer_that_holds_the_marker_stays_an_answer(tmp_path: Path) -> None
     fields = {"prompt": "prompt", "chosen": "chosen", "rejected": "rejected"}
     both_sides = " Hello.\n\nHuman: bye\n\nAssistant: Bye."
     rows: list[Row] = [{"good": start + both_sides, "bad": start + " no"}]
-    (pair,) = _read(tmp_path, rows, adapter=adapter, fields=fields).pairs
+    (pair,) = _read(tmp_path, rows, adapter=adapter, fields=fields).items
     assert (pair.prompt, pair.chosen, pair.rejected) == (start, both_sides, " no")
 
 
@@ -423,9 +423,9 @@ def test_real_dialogues_come_apart_as_they_were_put_together(tmp_path: Path) -> 
     _jsonl(tmp_path / "dialogues.jsonl", dialogues)
     items = load_experiment(SPECS / "hh-rlhf.yaml").document.items
     here = items.model_copy(update={"source": FileItems(kind="file", path="dialogues.jsonl")})
-    read = read_pairs(here, base_dir=tmp_path)
-    assert (len(read.pairs), read.excluded) == (2308, 4)
-    for pair in read.pairs:
+    read = read_declared(here, base_dir=tmp_path)
+    assert (len(read.items), read.excluded) == (2308, 4)
+    for pair in read.items:
         row = stored[int(pair.id) - 1]
         assert (pair.prompt, pair.chosen, pair.rejected) == (row["prompt"], row["chosen"], row["rejected"])
 
@@ -444,7 +444,7 @@ def test_a_label_says_which_answer_is_chosen(tmp_path: Path) -> None:
         {"input": "q", "output_1": "a", "output_2": "b", "label": 1},
         {"input": "q", "output_1": "a", "output_2": "b", "label": "2"},
     ]
-    pairs = _read(tmp_path, rows, adapter=adapter, fields=fields).pairs
+    pairs = _read(tmp_path, rows, adapter=adapter, fields=fields).items
     assert [(pair.chosen, pair.rejected) for pair in pairs] == [("a", "b"), ("b", "a")]
     (told,) = _refused(tmp_path, [*rows, {**rows[0], "label": 3}], adapter=adapter, fields=fields)
     assert told == "items.jsonl: row 3: label must be '1' or '2'; got 3"
@@ -459,7 +459,7 @@ def test_a_file_inside_a_package_is_found_without_importing_it(
     _jsonl(package / "items.jsonl", ROWS)
     monkeypatch.syspath_prepend(tmp_path)
     source = {"kind": "package", "package": "trial_package_with_items", "file": "items.jsonl"}
-    assert len(read_pairs(_items(source), base_dir=tmp_path).pairs) == 40
+    assert len(read_declared(_items(source), base_dir=tmp_path).items) == 40
     assert "trial_package_with_items" not in sys.modules
     with pytest.raises(InputError, match=r"must hold the file other\.jsonl"):
         package_file("trial_package_with_items", "other.jsonl")
@@ -498,7 +498,7 @@ def test_rows_come_from_a_hub_at_the_pinned_revision(
         return ROWS
 
     _hub(monkeypatch, load)
-    items = read_pairs(_items(HUB, rows=40), base_dir=tmp_path)
+    items = read_declared(_items(HUB, rows=40), base_dir=tmp_path)
     assert asked == [("someone/some-set", None, "part", "raw", HUB["revision"])]
     assert items.digest == _read(tmp_path, ROWS).digest
     assert items.source_digest is None
@@ -513,7 +513,7 @@ def test_a_hub_that_cannot_be_reached_is_told_plainly(
 
     _hub(monkeypatch, load)
     with pytest.raises(InputError) as caught:
-        read_pairs(_items(HUB), base_dir=tmp_path)
+        read_declared(_items(HUB), base_dir=tmp_path)
     assert str(caught.value) == (
         "someone/some-set@0123456789ab raw: must be a data set that can be reached or is in the local "
         "cache; got Couldn't reach 'someone/some-set' on the Hub (LocalEntryNotFoundError)"
@@ -523,7 +523,7 @@ def test_a_hub_that_cannot_be_reached_is_told_plainly(
 def test_a_hub_without_its_library_names_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(MissingExtraError, match=r"items from a hub needs the extra 'models'"):
-        read_pairs(_items(HUB), base_dir=tmp_path)
+        read_declared(_items(HUB), base_dir=tmp_path)
 
 
 @pytest.mark.shared
@@ -545,7 +545,7 @@ def test_real_files_are_read_or_their_blank_answers_told(name: str, rows: int, b
     }
     source = {"kind": "file", "path": str(path)}
     with pytest.raises(InputErrors) as caught:
-        read_pairs(_items(source, rows=rows, fields=fields), base_dir=path.parent)
+        read_declared(_items(source, rows=rows, fields=fields), base_dir=path.parent)
     told = caught.value.messages
     assert all("must be a non-empty string" in line or "must differ" in line for line in told[:20])
     if blank is not None:

@@ -79,15 +79,15 @@ class QuickPdf:
 
     attached: dict[str, bytes] = field(default_factory=dict)
 
-    def __call__(self, attached: Mapping[str, bytes], *, issued_at: dt.datetime) -> bytes:
-        self.attached = dict(attached)
-        return b"%PDF of " + issued_at.isoformat().encode()
+    def __call__(self, documents: Mapping[str, bytes]) -> bytes:
+        self.attached = dict(documents)
+        return b"%PDF of " + documents["report.json"]
 
 
 @pytest.fixture
 def quick_pdf(monkeypatch: pytest.MonkeyPatch) -> QuickPdf:
     quick = QuickPdf()
-    monkeypatch.setattr(module, "_pdf", quick)
+    monkeypatch.setattr(module, "printed_pdf", quick)
     return quick
 
 

@@ -16,6 +16,7 @@ from safetyrepro.spec.models import Dtype, ModelSource, WeightRounding
 if TYPE_CHECKING:
     from safetyrepro.score.cost import ModelShape
     from safetyrepro.score.local.model import LocalBackend
+    from safetyrepro.score.local.reward import LocalRewardModel
     from safetyrepro.score.local.tokens import LocalTokenizer
 
 
@@ -45,6 +46,21 @@ def load_backend(
     return load_local_backend(
         source, dtype=dtype, rounding=rounding, device=device, base_dir=base_dir, cache_dir=cache_dir
     )
+
+
+def load_reward_model(
+    source: ModelSource, *, dtype: Dtype, device: Device, base_dir: Path
+) -> LocalRewardModel:
+    """The reward model: a folder whose sequence-classification head has one label.
+
+    Raises:
+        MissingExtraError: torch or transformers is not installed.
+        InputError: no such model, another digest, a head that is missing or has several labels.
+    """
+    _require_extra()
+    from safetyrepro.score.local.load import load_local_reward
+
+    return load_local_reward(source, dtype=dtype, device=device, base_dir=base_dir)
 
 
 def load_tokenizer(source: ModelSource, *, base_dir: Path, cache_dir: Path | None = None) -> LocalTokenizer:

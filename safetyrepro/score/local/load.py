@@ -8,14 +8,21 @@ from typing import cast
 import torch
 from safetensors import SafetensorError
 from torch import nn
-from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedConfig, PreTrainedModel
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoModelForSequenceClassification,
+    PreTrainedConfig,
+    PreTrainedModel,
+)
 
-from safetyrepro.errors import InputError
+from safetyrepro.errors import InputError, must_be
 from safetyrepro.score.cost import ModelShape
 from safetyrepro.score.local.device import choose_device
-from safetyrepro.score.local.files import find_files
+from safetyrepro.score.local.files import find_files, find_weights
 from safetyrepro.score.local.model import LocalBackend
 from safetyrepro.score.local.quiet import quiet_transformers
+from safetyrepro.score.local.reward import LocalRewardModel
 from safetyrepro.score.local.rounding import round_model
 from safetyrepro.score.local.shape import fresh_model, shape_of
 from safetyrepro.score.local.tokens import LocalTokenizer, load_folder_tokenizer
@@ -50,6 +57,39 @@ def load_local_backend(
         rounding=rounding,
         compiled=device.compile,
     )
+
+
+def load_local_reward(
+    source: ModelSource, *, dtype: Dtype, device: Device, base_dir: Path
+) -> LocalRewardModel:
+    """The loaded reward model; see `score.local.load_reward_model`."""
+    place, digest = find_weights(source, base_dir=base_dir)
+    if not place.is_dir():
+        raise InputError(f"{place}: reward model must be a folder with its head; got a file")
+    tokenizer = load_folder_tokenizer(place)
+    _load_config(place)
+    chosen = None if device.attention == "auto" else device.attention
+    try:
+        with quiet_transformers():
+            model, info = AutoModelForSequenceClassification.from_pretrained(
+                place,
+                dtype=_DTYPES[dtype],
+                attn_implementation=chosen,
+                local_files_only=True,
+                trust_remote_code=False,
+                use_safetensors=True,
+                output_loading_info=True,
+            )
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+        raise InputError(
+            f"{place}: must be a sequence-classification model that transformers can load; {error}"
+        ) from error
+    if missing := sorted(info["missing_keys"]):
+        raise InputError(f"{place}: reward model must hold all its weights; {missing[0]} is not there")
+    if model.config.num_labels != 1:
+        raise InputError(must_be(f"{place}: reward model", "must have one label", model.config.num_labels))
+    nn.Module.to(model, choose_device(device))
+    return LocalRewardModel(model, tokenizer, weights_digest=digest, dtype=dtype)
 
 
 def load_local_tokenizer(source: ModelSource, *, base_dir: Path, cache_dir: Path | None) -> LocalTokenizer:
