@@ -308,4 +308,11 @@ KINDS: dict[str, FindingKind] = _register(
         "By its own date the attached plan was signed after the oldest evidence was collected.",
         "Sign the plan before the run; a later one plans nothing.",
     ),
+    FindingKind(
+        "SR321",
+        "warning",
+        "a run that did not end well",
+        "The harness itself says that a run was cancelled or failed; its scores are used as they are.",
+        "Finish the run, or leave its log out.",
+    ),
 )

@@ -33,6 +33,8 @@ def find_defects(
     yield from _find_grid_defects(matrix.models, np.asarray(known.any(axis=2)), envelope)
     yield from _find_other_items(matrix, known)
     yield from _find_missing(matrix, known)
+    if matrix.remarks:
+        yield finding("SR321", "files", _first(matrix.remarks))
     if turned.sides is not None:
         yield finding("SR320", "scores", turned.sides)
     clusters = int(np.unique(matrix.cluster_codes()).size)

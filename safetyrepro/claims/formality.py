@@ -1,20 +1,36 @@
-"""The formality tier: along one chain of evidence the weakest link counts."""
+"""The formality tier: the lowest link of one chain, the best sufficient one of parallel chains."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from safetyrepro.claims.formality_table import formality_table
 from safetyrepro.data.report_record import Tier, TierLink
 from safetyrepro.spec.experiment import Experiment
 from safetyrepro.spec.items import Origin
 
-TIERS: tuple[Tier, ...] = ("F0", "F1", "F2", "F3")
-MINIMUM_AGREEMENT = 0.667
+TIERS: tuple[Tier, ...] = tuple(row.tier for row in formality_table().tiers)
+MINIMUM_AGREEMENT = formality_table().agreement.minimum
+TIER_MEANINGS: dict[Tier, str] = {row.tier: row.meaning for row in formality_table().tiers}
 
-TIER_MEANINGS: dict[Tier, str] = {
-    "F0": "at least one link was decided by a model, or by people without sufficient measured agreement",
-    "F1": "every link is a fixed program or a documented key",
-    "F2": "people decided, with sufficient measured agreement",
-    "F3": "proved, or checked exhaustively over a declared finite domain",
-}
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of evidence for a claim: a chain of links, and whether it alone would suffice."""
+
+    name: str
+    links: tuple[TierLink, ...]
+    sufficient: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The line that a claim's tier rests on, and the others, which corroborate it and lower nothing."""
+
+    line: Line
+    tier: Tier
+    others: tuple[Line, ...]
 
 
 def tier_links(experiment: Experiment) -> tuple[TierLink, ...]:
@@ -36,6 +52,20 @@ def tier_links(experiment: Experiment) -> tuple[TierLink, ...]:
 def lowest_tier(links: tuple[TierLink, ...]) -> Tier:
     """The tier of a chain: its lowest link's."""
     return min((link.tier for link in links), key=TIERS.index)
+
+
+def best_line(lines: Sequence[Line]) -> Standing | None:
+    """The best sufficient one of parallel lines: the first of equal ones, none where none suffices.
+
+    A line that does not suffice alone neither raises nor lowers the tier: if it lowered it, people would
+    leave corroboration out.
+    """
+    sufficient = [line for line in lines if line.sufficient and line.links]
+    if not sufficient:
+        return None
+    best = max(sufficient, key=lambda line: TIERS.index(lowest_tier(line.links)))
+    others = tuple(line for line in lines if line is not best)
+    return Standing(line=best, tier=lowest_tier(best.links), others=others)
 
 
 def _link(link: str, origin: Origin) -> TierLink:

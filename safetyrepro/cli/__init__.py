@@ -77,11 +77,6 @@ COMMANDS: tuple[Command, ...] = (
         "Compute every number and verdict of a report again from its stored rows, and compare.",
         _REPORT,
     ),
-    Command(
-        "recompute",
-        "Compute every number and verdict of a report again from its stored rows, and compare.",
-        _REPORT,
-    ),
     Command("keys", "Signing identities, and whom to trust.", _REPORT),
     Command("schema", "Write the JSON Schemas that editors complete spec files with.", _SPEC),
 )

@@ -8,6 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from safetyrepro.data.columns import is_table, open_table
+from safetyrepro.data.harness_runs import Chosen, matrix_of_runs
+from safetyrepro.data.inspect_logs import looks_like_log, read_inspect
+from safetyrepro.data.lm_eval_samples import read_lm_eval
 from safetyrepro.data.score_matrix import CountMatrix, ScoreMatrix
 from safetyrepro.data.score_tables import CountColumns, TableColumns, read_counts, read_scores
 from safetyrepro.errors import InputError, did_you_mean, must_be
@@ -31,6 +34,7 @@ class Wanted:
     successes: str | None
     trials: str | None
     only: tuple[str, ...]
+    better: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,10 @@ def read_source(paths: Sequence[Path], wanted: Wanted) -> Found:
             return _counts(paths, wanted)
         case "table":
             return _table(paths, wanted)
+        case "lm-eval":
+            return _lm_eval(paths, wanted)
+        case "inspect":
+            return _inspect(paths, wanted)
         case name:
             raise InputError(must_be("--from", f"must be one of {', '.join(SOURCES)}", name))
 
@@ -65,9 +73,44 @@ def _source(paths: Sequence[Path], wanted: Wanted) -> str:
         raise InputError(must_be("--from", f"must be auto, {', '.join(SOURCES)}{hint}", wanted.source))
     if wanted.successes is not None or wanted.trials is not None:
         return "counts"
+    if all(path.name.startswith("samples_") and path.suffix == ".jsonl" for path in paths):
+        return "lm-eval"
     if all(is_table(path) and not path.is_dir() for path in paths):
         return "table"
+    if all(looks_like_log(path) for path in paths):
+        return "inspect"
+    if all(path.is_dir() for path in paths):
+        return _source_of_folders(paths)
     raise InputError(must_be("--from", "must be given: the files do not tell what they are", str(paths[0])))
+
+
+def _source_of_folders(paths: Sequence[Path]) -> str:
+    """What the folders hold: lm-eval's samples or Inspect's logs, and not both."""
+    samples = any(next(path.rglob("samples_*.jsonl"), None) for path in paths)
+    logs = any(looks_like_log(file) for path in paths for file in path.rglob("*") if file.is_file())
+    if samples == logs:
+        found = "both" if samples else "neither"
+        what = "must be given: a folder must hold lm-eval samples or Inspect logs"
+        raise InputError(must_be("--from", what, found))
+    return "lm-eval" if samples else "inspect"
+
+
+def _lm_eval(paths: Sequence[Path], wanted: Wanted) -> Found:
+    found = read_lm_eval(paths, metric=wanted.score, factors=wanted.factors)
+    against = sorted(set(found.metrics) & found.lower_is_better)
+    if against and wanted.better == "higher":
+        what = f"must be lower: the logs say that a smaller {against[0]} is better"
+        raise InputError(must_be("--better", what, wanted.better))
+    chosen = Chosen(factors=wanted.factors, run=wanted.run, only=wanted.only)
+    score = " and ".join(found.metrics)
+    return Found(matrix=matrix_of_runs(found.runs, chosen), score=score)
+
+
+def _inspect(paths: Sequence[Path], wanted: Wanted) -> Found:
+    runs = read_inspect(paths, scorer=wanted.score, factors=wanted.factors)
+    chosen = Chosen(factors=wanted.factors, run=wanted.run, only=wanted.only)
+    score = " and ".join(dict.fromkeys(run.facts["scorer"] for run in runs))
+    return Found(matrix=matrix_of_runs(runs, chosen), score=score)
 
 
 def _table(paths: Sequence[Path], wanted: Wanted) -> Found:

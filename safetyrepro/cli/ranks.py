@@ -195,6 +195,7 @@ def command(
             successes=successes,
             trials=trials,
             only=tuple(only or ()),
+            better=better,
         ),
     )
     options = RankOptions(

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,9 @@ class Blanks:
     first: tuple[str, ...]
 
 
+NO_BLANKS: Final = Blanks(0, ())
+
+
 @dataclass(frozen=True, slots=True)
 class ScoreMatrix:
     """Item scores of M models under C configurations, as given: what is better is not decided here.
@@ -55,7 +59,13 @@ class ScoreMatrix:
     scores: NDArray[np.float64]
     runs: NDArray[np.float64] | None = None
     files: tuple[ScoreFile, ...] = ()
-    blanks: Blanks = Blanks(0, ())
+    blanks: Blanks = NO_BLANKS
+    remarks: tuple[str, ...] = ()
+    """What a reader must know about the files, such as that a run did not end."""
+
+    def with_remarks(self, remarks: tuple[str, ...]) -> ScoreMatrix:
+        """The same scores with these remarks."""
+        return replace(self, remarks=remarks)
 
     @property
     def configurations(self) -> tuple[str, ...]:

@@ -154,9 +154,7 @@ def bundle_digest(job: Job, *, loader: Loader, device: str) -> str:
         {
             "spec": digest_bytes(job.spec_bytes),
             "items": job.items.digest,
-            "weights": {
-                one.model.id: digests[one.model.source] for one in passes(job.experiment).values()
-            },
+            "weights": {one.model.id: digests[one.model.source] for one in passes(job.experiment).values()},
             "device": device,
             "code": code_digest(),
         }
@@ -244,7 +242,9 @@ class _Scoring:
             rewards = self.loader.load_reward_model(
                 source, dtype=one.dtype, device=device, base_dir=base_dir
             )
-            return rewards, reward_check(rewards, token_budget=device.token_budget or rewards.context_tokens)
+            return rewards, reward_check(
+                rewards, token_budget=device.token_budget or rewards.context_tokens
+            )
         backend = self.loader.load(
             source, dtype=one.dtype, rounding=one.rounding, device=device, base_dir=base_dir
         )

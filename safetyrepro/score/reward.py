@@ -99,9 +99,14 @@ def score_reward_shard(
     rewards = dict(zip(fitting, backend.rewards(tuple(fitting)).tolist(), strict=True))
     rows = tuple(
         _row(
-            item, label, text=text, pass_id=pass_id, tokens=len(whole),
-            reward=rewards.get(whole), blind=rewards.get(blind),
-        )  # fmt: skip
+            item,
+            label,
+            text=text,
+            pass_id=pass_id,
+            tokens=len(whole),
+            reward=rewards.get(whole),
+            blind=rewards.get(blind),
+        )
         for item, label, text, whole, blind in asked
     )
     computed = sum(len(ids) for ids in fitting)

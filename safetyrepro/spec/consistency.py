@@ -120,21 +120,15 @@ def _reward_problems(experiment: Experiment) -> Iterator[Problem]:
     if experiment.scorer.context.kind != "text":
         yield Problem(("scorer", "context", "kind"), f"must be text {what}", experiment.scorer.context.kind)
     if experiment.scorer.truncation != "refuse":
-        yield Problem(
-            ("scorer", "truncation"), f"must be refuse {what}", experiment.scorer.truncation
-        )
+        yield Problem(("scorer", "truncation"), f"must be refuse {what}", experiment.scorer.truncation)
     for index, factor in enumerate(experiment.factors):
         if factor.kind == "rule" and factor.levels != ("sum",):
-            yield Problem(
-                ("factors", index, "levels"), f"must be sum alone {what}", list(factor.level_ids)
-            )
+            yield Problem(("factors", index, "levels"), f"must be sum alone {what}", list(factor.level_ids))
         if factor.kind == "weights":
             yield Problem(("factors", index), f"must not be of kind weights {what}", factor.kind)
     for index, model in enumerate(experiment.models):
         if model.weights is not None:
-            yield Problem(
-                ("models", index, "weights"), f"must be absent {what}", model.weights.bits
-            )
+            yield Problem(("models", index, "weights"), f"must be absent {what}", model.weights.bits)
 
 
 def _claim_problems(experiment: Experiment) -> Iterator[Problem]:
