@@ -199,7 +199,9 @@ def _power(
     if gap == 0.0:
         return NoEstimate(reason="the mean estimate over the envelope is no difference at all", n=n)
     middle = int(usable[np.argsort(errors[usable], kind="stable")[(usable.size - 1) // 2]])
-    spread = paired_spread(points[pair.first, middle], points[pair.second, middle])
+    first, second = points[pair.first, middle], points[pair.second, middle]
+    order = np.lexsort((second, first))  # so that not even the last bit depends on the order of items
+    spread = paired_spread(first[order], second[order])
     if isinstance(spread, Undefined):
         return NoEstimate(reason=spread.reason, n=n)
     if not spread.difference > 0:

@@ -7,6 +7,7 @@ commands of its own, a `typer.Typer` named `app`. Its one line in the table belo
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 import traceback
@@ -161,10 +162,18 @@ def _add(application: typer.Typer, command: Command) -> None:
     module = import_module(f"safetyrepro.cli.{command.name}")
     inner: typer.Typer | None = getattr(module, "app", None)
     if inner is not None:
+        for registered in inner.registered_commands:
+            registered.help = _reflowed(registered.callback)
         application.add_typer(inner, name=command.name, rich_help_panel=command.panel)
     else:
         function: Callable[..., None] = module.command
-        application.command(command.name, rich_help_panel=command.panel)(function)
+        application.command(command.name, help=_reflowed(function), rich_help_panel=command.panel)(function)
+
+
+def _reflowed(function: Callable[..., object] | None) -> str:
+    """A docstring with one line a paragraph, so that help is broken where the terminal ends."""
+    paragraphs = (inspect.getdoc(function) or "").split("\n\n")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
 def _not_called() -> None:

@@ -1,16 +1,23 @@
 """Where commands write: results to standard output, everything about the work to standard error.
 
 Lines that hold a place (`file:line:column`) are never wrapped, so that a terminal or an editor can
-jump to them; text from files is never read as markup.
+jump to them; text from files is never read as markup, and never reaches the terminal as a command:
+control characters are printed as their escapes.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable
 from functools import cache
 
 from rich.console import Console
+
+# C0 (without tab and line feed), DEL and C1; separators of lines; what turns the direction of writing.
+_COMMANDS = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
+)
 
 
 class _Console(Console):
@@ -30,14 +37,29 @@ def stderr() -> Console:
     return _Console(stderr=True, highlight=False, emoji=False)
 
 
+def harmless(text: str) -> str:
+    """The text with every character that could command a terminal, or reorder a line, as its escape.
+
+    A title can otherwise clear the screen, or print `CURRENT` over another verdict. Tabs and line feeds
+    stay; where a text must keep to its line, the caller asks for `one_line`. The escapes are those of
+    JSON, so a JSON document stays one, with the same values.
+    """
+    return _COMMANDS.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+
+
+def one_line(text: str) -> str:
+    """`harmless`, with line feeds and tabs escaped too: no text of a file can begin a line of ours."""
+    return harmless(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
 def say(text: str, *, style: str | None = None) -> None:
-    """One line of result on standard output, as it is, unwrapped."""
-    stdout().print(text, style=style, markup=False, soft_wrap=True)
+    """A result on standard output, unwrapped, as it is but for control characters."""
+    stdout().print(harmless(text), style=style, markup=False, soft_wrap=True)
 
 
 def say_error(text: str, *, style: str | None = None) -> None:
-    """One line about the work on standard error, as it is, unwrapped."""
-    stderr().print(text, style=style, markup=False, soft_wrap=True)
+    """A message about the work on standard error, unwrapped, as it is but for control characters."""
+    stderr().print(harmless(text), style=style, markup=False, soft_wrap=True)
 
 
 def say_messages(messages: Iterable[str]) -> None:

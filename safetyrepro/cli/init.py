@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
@@ -12,7 +13,8 @@ from typing import Annotated
 import typer
 
 from safetyrepro.cli.console import is_interactive, say
-from safetyrepro.errors import InputError, StorageError, must_be
+from safetyrepro.data.bundle import storage_error
+from safetyrepro.errors import InputError, must_be
 from safetyrepro.resources import resource_dir
 from safetyrepro.spec.kinds import EXPERIMENT
 from safetyrepro.spec.load import parse_experiment
@@ -70,7 +72,7 @@ def command(
     for path, data in files.items():
         _write_new(path, data)
         say(f"wrote {path}")
-    say(f"next: safetyrepro plan {file}")
+    say(f"next: safetyrepro plan {shlex.quote(str(file))}")
 
 
 def _ask() -> _Answers:
@@ -162,4 +164,4 @@ def _write_new(path: Path, data: bytes) -> None:
     except OSError as error:
         if isinstance(error, FileExistsError) and error.filename == str(path):
             raise InputError(_THERE.format(path)) from error
-        raise StorageError(f"{path}: must be writable; got {error.strerror or error}") from error
+        raise storage_error(path, error) from error

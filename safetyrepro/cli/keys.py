@@ -16,7 +16,7 @@ from safetyrepro.attest.statement import PredicateType
 from safetyrepro.attest.trust import parse_trust
 from safetyrepro.cli.console import say
 from safetyrepro.cli.identity import default_identity, default_trust, read_passphrase
-from safetyrepro.data.bundle import write_atomically
+from safetyrepro.data.bundle import storage_error, write_atomically
 from safetyrepro.errors import InputError
 
 app = typer.Typer(help="Signing identities, and whom to trust.", no_args_is_help=True)
@@ -53,7 +53,7 @@ def new(
             raise InputError(f"{taken}: must not exist yet, keys are never overwritten")
     passphrase = read_passphrase(file=passphrase_file, descriptor=passphrase_fd, confirm=True)
     identity = new_identity(name, created_at=dt.datetime.now(dt.UTC))
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _make_folder(path.parent)
     write_identity(identity, path, passphrase=passphrase)
     shown = public_identity(identity.certificate)
     write_atomically(public, document_bytes(shown))
@@ -119,6 +119,13 @@ def trust(
     parse_trust(text, name=str(path))
     write_atomically(path, text.encode())
     say(f"{path}: trusts {identity.principal} ({identity.fingerprint}) as {role} for {years} years")
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise storage_error(folder, error) from error
 
 
 def _read_public(path: Path) -> PublicIdentity:

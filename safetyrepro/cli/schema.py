@@ -22,6 +22,7 @@ def command(
     """Write the JSON Schemas that editors complete spec files with.
 
     A spec file names its schema in its first line:
+
     # yaml-language-server: $schema=schemas/experiment-v1.json
 
     Example: safetyrepro schema schemas/

@@ -11,11 +11,11 @@ import typer
 
 from safetyrepro.attest.trust import TrustStore, parse_trust
 from safetyrepro.claims.validity import parse_time
-from safetyrepro.cli.console import say, say_error
+from safetyrepro.cli.console import one_line, say, say_error
 from safetyrepro.cli.exits import Exit
 from safetyrepro.cli.identity import default_trust
 from safetyrepro.cli.verify_text import verification_lines
-from safetyrepro.errors import InputError
+from safetyrepro.errors import InputError, must_be
 from safetyrepro.report.currency import Against
 from safetyrepro.report.handed import read_bounded, read_handed
 from safetyrepro.report.verdicts import Verdict, Verification, verification_document
@@ -118,7 +118,7 @@ def _print(path: Path, verification: Verification, *, every_check: bool) -> None
         style="green" if good else "red",
     )
     for line in verification_lines(verification, every_check=every_check):
-        say(line)
+        say(one_line(line))
     if verification.verdict is Verdict.UNTRUSTED_SIGNER:
         say_error(
             "Trust a signer with `safetyrepro keys trust THEIR.pub.json`, after comparing the fingerprint."
@@ -133,5 +133,11 @@ def _moment(text: str) -> dt.datetime:
     try:
         day = dt.date.fromisoformat(text)
     except ValueError:
+        pass
+    else:
+        return dt.datetime.combine(day, dt.time(), tzinfo=dt.UTC)
+    try:
         return parse_time(text, "--at")
-    return dt.datetime.combine(day, dt.time(), tzinfo=dt.UTC)
+    except InputError as error:
+        what = "must be a day such as 2027-06-01, or a time such as 2027-06-01T00:00:00Z"
+        raise InputError(must_be("--at", what, text)) from error

@@ -37,7 +37,7 @@ def test_the_defaults_are_valid_and_their_items_can_be_read(tmp_path: Path) -> N
     experiment = load_experiment(file).document
     assert experiment.id == "my-study"
     items = read_items(experiment, base_dir=file.parent)
-    assert len(items.pairs) == items.source_rows
+    assert len(items.items) == items.source_rows
     assert sorted(path.name for path in file.parent.iterdir()) == ["My Study-items.jsonl", "My Study.yaml"]
 
 
@@ -69,7 +69,7 @@ def test_answers_reach_the_spec(tmp_path: Path, answers: list[str]) -> None:
     source = experiment.models[0].source
     assert source.kind == "hub"
     assert (source.repo, source.revision) == ("someone/model", COMMIT)
-    assert len(read_items(experiment, base_dir=tmp_path).pairs) == 1
+    assert len(read_items(experiment, base_dir=tmp_path).items) == 1
     assert not (tmp_path / "s-items.jsonl").exists()
 
 
@@ -105,3 +105,19 @@ def test_an_unwritable_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureF
     (tmp_path / "plain").write_text("a file", encoding="utf-8")
     assert execute(["init", str(tmp_path / "plain" / "s.yaml"), "--defaults"]) == Exit.REFUSED
     assert "must be writable; got" in capsys.readouterr().err
+
+
+def test_the_next_command_can_be_pasted_into_a_shell(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "my study.yaml"
+    execute(["init", str(file), "--defaults"])
+    assert f"next: safetyrepro plan '{file}'" in capsys.readouterr().out
+
+
+def test_a_folder_below_a_plain_file_is_refused_with_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "plain").touch()
+    assert execute(["init", str(tmp_path / "plain" / "x.yaml"), "--defaults"]) == Exit.REFUSED
+    assert "(choose a folder; a part of this path is a file)" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import resource
@@ -15,7 +16,7 @@ import pytest
 import typer
 
 from safetyrepro import cli, errors
-from safetyrepro.cli import COMMANDS, exits
+from safetyrepro.cli import COMMANDS, console, exits
 from safetyrepro.cli.exits import Exit
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -182,6 +183,46 @@ def test_a_message_from_a_file_is_not_read_as_markup(
     text = capsys.readouterr().err
     assert "'[red]no[/red]'" in text
     assert text.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "printed", "line"),
+    [
+        ("plain ü – “text”", "plain ü – “text”", "plain ü – “text”"),
+        ("\x1b[2Jclear\x07\r", "\\u001b[2Jclear\\u0007\\u000d", "\\u001b[2Jclear\\u0007\\u000d"),
+        ("\x9b31m \x7f", "\\u009b31m \\u007f", "\\u009b31m \\u007f"),
+        ("\u202eTNERRUC\u2028", "\\u202eTNERRUC\\u2028", "\\u202eTNERRUC\\u2028"),
+        ("a\n\tCURRENT", "a\n\tCURRENT", "a\\n\\tCURRENT"),
+    ],
+)
+def test_text_from_a_file_commands_no_terminal(
+    text: str, printed: str, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (console.harmless(text), console.one_line(text)) == (printed, line)
+    console.stdout.cache_clear()
+    console.stderr.cache_clear()
+    console.say(text.replace("\t", ""))
+    console.say_error(text.replace("\t", ""))
+    shown = capsys.readouterr()
+    assert shown.out == shown.err == printed.replace("\t", "") + "\n"
+
+
+def test_a_json_document_keeps_its_values_on_the_way_to_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    value = {"title": "".join(map(chr, range(256))) + "\u202e\u2028"}
+    console.stdout.cache_clear()
+    console.say(json.dumps(value, indent=2, ensure_ascii=False))
+    assert json.loads(capsys.readouterr().out) == value
+
+
+def test_help_is_broken_where_the_terminal_ends_and_not_where_the_source_does() -> None:
+    done = _python(
+        "-m", "safetyrepro", "keys", "new", "--help", env={"COLUMNS": "200", "TERMINAL_WIDTH": "200"}
+    )
+    assert (
+        "to your readers, and the fingerprint by another way, so that they can compare it." in done.stdout
+    )
 
 
 def test_a_reader_that_goes_away_ends_the_program_quietly() -> None:
