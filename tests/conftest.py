@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-
 import pytest
 from attest_examples import SIGNED_AT, tiny_pdf
-from fakes import FakeLoader, load_job, write_spec
+from fakes import FakeLoader, Finished, load_job, write_spec
 
 from safetyrepro.attest.keys import SigningIdentity, new_identity
-from safetyrepro.run.engine import Job, Outcome, run_experiment
+from safetyrepro.run.engine import run_experiment
 from safetyrepro.run.progress import Silent
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """A run that is over: the spec's path, what the engine was given, and what it left behind."""
-
-    spec: Path
-    job: Job
-    outcome: Outcome
 
 
 @pytest.fixture(scope="session")

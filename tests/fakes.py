@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from safetyrepro.canonical import digest_bytes, digest_json
 from safetyrepro.data.sources import read_items
 from safetyrepro.errors import InputError
-from safetyrepro.run.engine import Job
+from safetyrepro.run.engine import Job, Outcome
 from safetyrepro.score.backend import Encoded, Identity, OutOfMemory, Turn
 from safetyrepro.score.cost import ModelShape
 from safetyrepro.score.packing import Schedule
@@ -427,3 +427,12 @@ def load_job(spec: Path, *, out_dir: Path, cache_dir: Path | None = None) -> Job
         out_dir=out_dir,
         cache_dir=cache_dir,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A run that is over: the spec's path, what the engine was given, and what it left behind."""
+
+    spec: Path
+    job: Job
+    outcome: Outcome

@@ -54,7 +54,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
     Command(
         "selfcheck",
-        "Does packing change a score of this model, here? Largest difference in nats, sign flips.",
+        "Score a few built-in texts in every way, and print how far each is from one sequence at a time.",
         _RUN,
     ),
     Command("run", "Run a spec: score what is missing, analyse, and leave a bundle.", _RUN),
@@ -76,6 +76,17 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "recompute",
         "Compute every number and verdict of a report again from its stored rows, and compare.",
+        _REPORT,
+    ),
+    Command(
+        "preregister",
+        "Sign a plan before the run: claims, primary configuration, analysis, items and models.",
+        _REPORT,
+    ),
+    Command("revoke", "Take a report back: append a signed notice to a file that you publish.", _REPORT),
+    Command(
+        "supersede",
+        "Replace a report by another: append a signed notice to a file that you publish.",
         _REPORT,
     ),
     Command("keys", "Signing identities, and whom to trust.", _REPORT),

@@ -112,7 +112,7 @@ class ItemRecord(Document):
         if (self.options is None) != (self.golds is None):
             raise ValueError("options and golds must be given together")
         if self.options is not None and self.golds is not None:
-            fit = list(self.golds) == sorted(set(self.golds)) and 0 <= self.golds[0]
+            fit = list(self.golds) == sorted(set(self.golds)) and self.golds[0] >= 0
             if not fit or self.golds[-1] >= self.options:
                 raise ValueError(f"golds must be places among {self.options} options; got {self.golds}")
         return self

@@ -64,7 +64,7 @@ class TableRow:
     cells: Mapping[str, Cell]
 
     def cell(self, column: str) -> Cell:
-        """What is stored in a column, or in the entry `b` of a column `a` of objects, as `a.b`; else None."""
+        """What is stored in a column, or under `a.b` in entry `b` of a column `a` of objects; or None."""
         if column in self.cells:
             return self.cells[column]
         outer, dot, inner = column.partition(".")

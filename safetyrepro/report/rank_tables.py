@@ -19,7 +19,7 @@ from safetyrepro.report.tree import Column, Entry, Table, TableRow
 _MOST_ORDERINGS = 24
 
 
-def verdict_table(study: RankStudy, verdicts: Sequence[PairVerdict], order: RankOrder) -> Table | None:
+def verdict_table(study: RankStudy, verdicts: Sequence[PairVerdict], *, order: RankOrder) -> Table | None:
     """One row a pair, reversed pairs first: counts, what the bounds leave open, families, verdict."""
     if not verdicts:
         return None

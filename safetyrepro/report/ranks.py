@@ -50,7 +50,7 @@ def ranks_view(study: RankStudy, *, drawn: Sequence[str] | None = None) -> Ranks
         bumps=bump_figure(study, order),
         reversals=reversal_figure(study, order),
         sets=rank_set_figure(study, order),
-        pairs=verdict_table(study, verdicts, order),
+        pairs=verdict_table(study, verdicts, order=order),
         words=tuple(_pair_view(one, order) for one in worded),
         words_left_out=len(verdicts) - len(worded),
         floors=floor_figure(study),

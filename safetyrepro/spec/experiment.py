@@ -18,7 +18,7 @@ EXPERIMENT_SCHEMA = "safetyrepro/experiment/v1"
 Items = Annotated[PairItems | ChoiceItems, Field(discriminator="kind")]
 
 Estimand = Literal["alignment_half", "alignment_strict", "accuracy", "gold_mass"]
-"""What the headline estimates: of pairs, alignment with a tie as half a win or as none; of choices, `measure`."""
+"""What the headline estimates: alignment of pairs, a tie half a win or none; the measure of choices."""
 
 
 class FrameScaffold(Document):

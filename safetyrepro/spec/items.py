@@ -53,7 +53,7 @@ class LinesFile(Document):
     """The file; relative paths are from the spec, or from `--data-dir` where given."""
     sha256: Digest | None = None
     """The expected digest of the file; a mismatch is refused."""
-    cells: dict[FieldName, Text] = {}
+    cells: dict[FieldName, Text] = Field(default_factory=dict)
     """What every line of this file has in further columns, such as its label."""
 
 

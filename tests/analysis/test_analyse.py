@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import Finished
+from fakes import Finished
 from table_examples import UNCHECKED, analysed, experiment_of, of_points, records, rows_of
 
 from safetyrepro.analysis.analyse import analyse, check_analysis

@@ -4,7 +4,7 @@ import datetime as dt
 
 import pytest
 from claim_examples import claim_test, contrast, estimate, results
-from conftest import Finished
+from fakes import Finished
 
 from safetyrepro.claims.assess import Assessment, assess
 from safetyrepro.data.report_record import ClaimVerdict

@@ -3,8 +3,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from conftest import Finished
-from fakes import load_job, spec_document, write_spec
+from fakes import Finished, load_job, spec_document, write_spec
 
 from safetyrepro.claims.formality import (
     MINIMUM_AGREEMENT,

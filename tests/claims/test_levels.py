@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import Finished
+from fakes import Finished
 
 from safetyrepro.claims.levels import (
     LEVEL_MEANINGS,

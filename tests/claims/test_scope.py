@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import Finished
+from fakes import Finished
 
 from safetyrepro.claims.assess import find_claim_defects
 from safetyrepro.claims.scope import find_scope_defects

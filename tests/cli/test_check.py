@@ -9,8 +9,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conftest import Finished
-from fakes import spec_document, write_spec
+from fakes import Finished, spec_document, write_spec
 
 from safetyrepro.canonical import canonical_bytes
 from safetyrepro.claims.levels import ATTRIBUTION_STUDY, CLOSING_STUDIES, closing_steps

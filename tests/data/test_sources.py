@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 from safetyrepro.canonical import digest_file
-from safetyrepro.data.sources import ItemSet, draw_sample, read_items, read_declared
+from safetyrepro.data.sources import ItemSet, draw_sample, read_declared, read_items
 from safetyrepro.data.tables import package_file
 from safetyrepro.errors import InputError, InputErrors, MissingExtraError
 from safetyrepro.spec.items import FileItems, PairItems, Sample

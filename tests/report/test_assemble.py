@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Finished
+from fakes import Finished
 
 from safetyrepro.canonical import digest_file
 from safetyrepro.data.bundle import Bundle

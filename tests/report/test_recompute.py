@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Finished
+from fakes import Finished
 
 from safetyrepro.canonical import canonical_bytes
 from safetyrepro.cli import execute

@@ -1,4 +1,4 @@
-"""One report in every form a reader may hold: PDF, page, record, bundle; and pages that say something else."""
+"""One report in every form a reader may hold, and pages that say something else."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_genuine_seal_over_altered_pages_is_tampered(
     monkeypatch.setattr(
         printed,
         "render_html",
-        lambda *given, **named: genuine(*given, **named).replace("UNDETERMINED", "HOLDS"),
+        lambda *given, **named: genuine(*given, **named).replace("NOT CHECKED", "HOLDS"),
     )
     forged = printed_pdf(inside(bundle))
     monkeypatch.undo()
@@ -129,7 +129,7 @@ def test_pages_of_a_signer_who_is_not_trusted_are_not_printed_again(bundle: Bund
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [(b"UNDETERMINED", b"HOLDS"), (b"</body>", b"<p>Safe.</p></body>"), (b"<title>", b"<title>Not ")],
+    [(b"NOT CHECKED", b"HOLDS"), (b"</body>", b"<p>Safe.</p></body>"), (b"<title>", b"<title>Not ")],
 )
 def test_an_edited_page_is_tampered(bundle: Bundle, trust: TrustStore, old: bytes, new: bytes) -> None:
     page = (bundle.report / "report.html").read_bytes()

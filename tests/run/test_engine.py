@@ -11,8 +11,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from conftest import Finished
-from fakes import FakeBackend, FakeLoader, fake_model, load_job, spec_document, twin_rows, write_spec
+from fakes import (
+    FakeBackend,
+    FakeLoader,
+    Finished,
+    fake_model,
+    load_job,
+    spec_document,
+    twin_rows,
+    write_spec,
+)
 
 from safetyrepro.claims.validity import format_time
 from safetyrepro.data.bundle import Bundle, read_rows

@@ -3,8 +3,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import Finished
-from fakes import FakeLoader, FakeSurveyor, fake_model, load_job, spec_document, twin_rows, write_spec
+from fakes import (
+    FakeLoader,
+    FakeSurveyor,
+    Finished,
+    fake_model,
+    load_job,
+    spec_document,
+    twin_rows,
+    write_spec,
+)
 
 from safetyrepro.errors import InputError, InputErrors
 from safetyrepro.run.engine import run_experiment

@@ -3,7 +3,7 @@ from __future__ import annotations
 import datetime as dt
 
 import pytest
-from conftest import Finished
+from fakes import Finished
 
 from safetyrepro.data.results import Estimate, NoEstimate, PointOnly, Quantity
 from safetyrepro.run.summary import quantity_text, summary_lines
