@@ -197,9 +197,10 @@ KINDS: dict[str, FindingKind] = _register(
         "SR304",
         "error",
         "ranking refused",
-        "Compared models must differ only in the model; here something else differs too, so no ranking and "
-        "no comparison of them is given.",
-        "Give all models one `dtype`, or declare it as a factor.",
+        "Compared models must differ only in the model, and a higher estimate must be better; here one of "
+        "the two does not hold, so no ranking and no comparison of them is given.",
+        "Give all models one `dtype`, or declare it as a factor. Where lower, or near a target, is better, "
+        "read the estimates one by one.",
     ),
     FindingKind(
         "SR310",

@@ -64,7 +64,7 @@ def analyse(experiment: Experiment, *, items: Sequence[ItemRecord], rows: Stored
         spec_version=experiment.version,
         spec_digest=experiment.content_digest(),
         envelope_digest=envelope_digest(experiment),
-        estimand=experiment.analysis.estimand,
+        estimand=experiment.estimand,
         confidence=experiment.analysis.confidence,
         resamples=experiment.analysis.resamples,
         joint_resamples=experiment.analysis.joint_resamples,
@@ -73,7 +73,7 @@ def analyse(experiment: Experiment, *, items: Sequence[ItemRecord], rows: Stored
         configurations=_configuration_infos(experiment, table),
         items=info,
         cells=cells,
-        random=random_reference(experiment, pairs=info.items),
+        random=random_reference(experiment, table=table),
         rankings=_rankings(experiment, table, cells),
         comparisons=compared.contrasts,
         claim_tests=claim_tests(experiment, table=table),
@@ -140,6 +140,7 @@ def _items_info(experiment: Experiment, table: ScoreTable) -> ItemsInfo:
         clusters=len(set(labels.tolist())),
         clustered=experiment.items.fields.cluster is not None and experiment.analysis.cluster == "declared",
         twins=experiment.items.twins,
+        kind=experiment.items.kind,
         strata=tuple(_stratum_info(name, table, labels.tolist()) for name in strata),
     )
 

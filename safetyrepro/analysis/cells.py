@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from safetyrepro.analysis.choice_cells import analyse_choices, guessing
 from safetyrepro.analysis.quantities import bca, percentile, share_quantity, wilson
 from safetyrepro.analysis.table import ScoreTable
 from safetyrepro.data.results import Cell, Quantity, RandomBaseline, StratumEstimate, Twins
@@ -29,13 +30,15 @@ from safetyrepro.stats.undefined import Undefined
 
 def analyse_cells(experiment: Experiment, *, table: ScoreTable) -> tuple[Cell, ...]:
     """One cell a model and configuration, models slowest; all from the same resamples."""
+    if experiment.items.kind == "choice":
+        return analyse_choices(experiment, table=table)
     models, size, items = table.chosen.shape
     flat = (models * size, items)
     chosen, rejected = table.chosen.reshape(flat), table.rejected.reshape(flat)
-    tokens = _token_lengths(table).reshape(2, *flat)
+    tokens = table.token_lengths().reshape(2, *flat)
     align = _Aligner(experiment, table)
     alignments = align.cells(chosen, rejected)
-    blind = align.cells(table.blind_chosen.reshape(flat), table.blind_rejected.reshape(flat))
+    blind = align.cells(table.blind[0].reshape(flat), table.blind[1].reshape(flat))
     longer = align.cells(tokens[0], tokens[1])
     shorter = align.cells(-tokens[0], -tokens[1])
     stratified = align.strata(chosen, rejected)
@@ -74,9 +77,12 @@ def analyse_cells(experiment: Experiment, *, table: ScoreTable) -> tuple[Cell, .
     return tuple(found)
 
 
-def random_reference(experiment: Experiment, *, pairs: int) -> RandomBaseline | None:
-    """What a fair coin gets on this many pairs."""
-    interval = random_baseline(pairs, level=experiment.analysis.confidence)
+def random_reference(experiment: Experiment, *, table: ScoreTable) -> RandomBaseline | None:
+    """What a fair coin gets on these pairs, or what guessing gets on these choices."""
+    items = len(table.items)
+    if experiment.items.kind == "choice":
+        return guessing(experiment, table=table)
+    interval = random_baseline(items, level=experiment.analysis.confidence)
     if isinstance(interval, Undefined):
         return None
     return RandomBaseline(
@@ -136,18 +142,6 @@ class _Aligner:
         """The declared estimand with its BCa interval."""
         strict = self._analysis.estimand == "alignment_strict"
         return bca(alignment.strict if strict else alignment.half_credit, n=alignment.counts.pairs)
-
-
-def _token_lengths(table: ScoreTable) -> NDArray[np.float64]:
-    """(2, M, C, N) tokens of the two answers, NaN where the pair has no score."""
-    lengths = np.stack(
-        [
-            np.stack([table.passes[name].tokens.astype(np.float64) for name in ids], axis=1)
-            for ids in table.pass_ids
-        ],
-        axis=1,
-    )
-    return np.where(np.isnan(table.chosen) | np.isnan(table.rejected), np.nan, lengths)
 
 
 def _pair_counts(above: NDArray[np.float64], below: NDArray[np.float64]) -> PairCounts:

@@ -18,6 +18,11 @@ def find_refusal(experiment: Experiment, *, first: str, second: str | None) -> s
     """
     if second is None:
         return None
+    if experiment.items.better != "higher":
+        return (
+            f"items.better is {experiment.items.better}: models are ordered only where higher is better, "
+            "so estimates are printed and nobody is ahead"
+        )
     models = {model.id: model for model in experiment.models}
     for configuration in configurations(experiment):
         one, other = (

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safetyrepro.analysis.comparability import find_refusal
+from safetyrepro.analysis.points import outcome_points
 from safetyrepro.analysis.table import ScoreTable
 from safetyrepro.data.results import Contrast, Difference, Estimate, NoEstimate, PointOnly, Quantity
 from safetyrepro.rng import generator
@@ -24,7 +25,6 @@ from safetyrepro.stats.intervals import Interval, t_interval
 from safetyrepro.stats.joint_comparison import all_pairs, compare_pairs
 from safetyrepro.stats.multiplicity import holm_adjust
 from safetyrepro.stats.power import detectable_gaps
-from safetyrepro.stats.preference import pair_outcomes
 from safetyrepro.stats.undefined import Undefined
 
 POWER = 0.8
@@ -70,14 +70,6 @@ def claim_contrasts(assertion: Assertion, *, names: dict[str, str]) -> tuple[Ask
 
 def _pair(first: str, second: str, names: dict[str, str], *, offset: float = 0.0) -> Asked:
     return Asked(f"{names[first]} against {names[second]}", first, second, offset=offset)
-
-
-def outcome_points(experiment: Experiment, table: ScoreTable) -> NDArray[np.float64]:
-    """(M, C, N) points of the headline estimand: a tie is half a win, or none where strict."""
-    points = pair_outcomes(table.chosen, table.rejected)
-    if experiment.analysis.estimand == "alignment_strict":
-        points = np.where(points == 0.5, 0.0, points)
-    return points
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from safetyrepro.analysis.contrasts import outcome_points
+from safetyrepro.analysis.points import outcome_points
 from safetyrepro.analysis.rank_document import RunContext
 from safetyrepro.analysis.rank_input import RankOptions
 from safetyrepro.analysis.ranks import study_scores
@@ -52,7 +52,7 @@ def study_run(experiment: Experiment, *, table: ScoreTable, comparison: JointCom
         scores=outcome_points(experiment, table),
     )
     options = RankOptions(
-        score=analysis.estimand,
+        score=experiment.estimand,
         confidence=analysis.confidence,
         joint_resamples=analysis.joint_resamples,
         seed=experiment.seed,

@@ -10,21 +10,20 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from safetyrepro.data.records import Answer, ItemRecord, Outcome, Row
+from safetyrepro.data.records import ItemRecord, Outcome, Row
 from safetyrepro.data.rules import prompt_blind_scores, rule_scores
 from safetyrepro.errors import IntegrityError
 from safetyrepro.spec.envelope import Configuration, Pass, configurations, pass_of, reference_pass, rule_of
 from safetyrepro.spec.experiment import Experiment
+from safetyrepro.stats.choices import tied_at_top
 
 StoredRows: TypeAlias = Callable[[str], Iterable[Row]]
 """Gives the stored rows of a pass; called once a pass, so that only one pass is in memory."""
 
-_ANSWERS: tuple[Answer, Answer] = ("chosen", "rejected")
-
 
 @dataclass(frozen=True, slots=True)
 class PassTable:
-    """One pass as arrays; axis 0 is (chosen, rejected), axis 1 the items. NaN where not scored."""
+    """One pass as arrays (A, N): answers in order of their labels, items. NaN where not scored."""
 
     sum_nats: NDArray[np.float64]
     unconditional_nats: NDArray[np.float64]
@@ -36,16 +35,48 @@ class PassTable:
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:
-    """All cells; arrays (M, C, N) with N items in order of their ids, NaN where there is no score."""
+    """All cells, with N items in order of their ids; NaN where there is no score, or no such answer.
+
+    scores, blind: (A, M, C, N), with the prompt and without it. A is the most answers that an item has: of
+    pairs two, chosen and rejected. present: (A, N) which answers an item has.
+    """
 
     items: tuple[ItemRecord, ...]
     configurations: tuple[Configuration, ...]
     pass_ids: tuple[tuple[str, ...], ...]
     passes: Mapping[str, PassTable]
-    chosen: NDArray[np.float64]
-    rejected: NDArray[np.float64]
-    blind_chosen: NDArray[np.float64]
-    blind_rejected: NDArray[np.float64]
+    scores: NDArray[np.float64]
+    blind: NDArray[np.float64]
+    present: NDArray[np.bool_]
+
+    @property
+    def chosen(self) -> NDArray[np.float64]:
+        """(M, C, N) of pairs, the chosen answer's score."""
+        return np.asarray(self.scores[0])
+
+    @property
+    def rejected(self) -> NDArray[np.float64]:
+        """(M, C, N) of pairs, the rejected answer's score."""
+        return np.asarray(self.scores[1])
+
+    def golds(self) -> NDArray[np.bool_]:
+        """(A, N) of choices, which options are right."""
+        found = np.zeros(self.present.shape, dtype=np.bool_)
+        for n, item in enumerate(self.items):
+            found[list(item.golds or ()), n] = True
+        return found
+
+    def token_lengths(self) -> NDArray[np.float64]:
+        """(A, M, C, N) tokens of the answers; NaN where the item has no score in the cell."""
+        lengths = np.stack(
+            [
+                np.stack([self.passes[name].tokens.astype(np.float64) for name in ids], axis=1)
+                for ids in self.pass_ids
+            ],
+            axis=1,
+        )
+        whole = (~np.isnan(self.scores) | ~self.present[:, None, None, :]).all(axis=0)
+        return np.where(whole, lengths, np.nan)
 
     def cluster_labels(self, *, declared: bool) -> NDArray[np.str_]:
         """(N,) what is resampled together: the declared clusters, or each item for itself.
@@ -80,12 +111,14 @@ class ScoreTable:
         no unconditional score for `pmi`), met the context's limit.
         """
         counts = {str(outcome): 0 for outcome in Outcome}
-        chosen, rejected = self.chosen[model, configuration], self.rejected[model, configuration]
+        scores = self.scores[:, model, configuration]
+        ties = tied_at_top(scores, present=self.present)
+        missing = np.atleast_1d((np.isnan(scores) & self.present).any(axis=0))
         for index, outcome in enumerate(self.passes[self.pass_ids[model][configuration]].outcomes):
             kind = outcome
-            if outcome is Outcome.SCORED and np.isnan(chosen[index] - rejected[index]):
+            if outcome is Outcome.SCORED and missing[index]:
                 kind = Outcome.LIMIT
-            elif outcome is Outcome.SCORED and chosen[index] == rejected[index]:
+            elif outcome is Outcome.SCORED and ties[index]:
                 kind = Outcome.TIE
             counts[kind] += 1
         return counts
@@ -110,10 +143,9 @@ def score_table(experiment: Experiment, *, items: Sequence[ItemRecord], rows: St
     grid = configurations(experiment)
     tables: dict[str, PassTable] = {}
     pass_ids: list[tuple[str, ...]] = []
-    shape = (len(experiment.models), len(grid), len(ordered))
-    arrays = {
-        name: np.full(shape, np.nan) for name in ("chosen", "rejected", "blind_chosen", "blind_rejected")
-    }
+    present = _present(ordered)
+    shape = (present.shape[0], len(experiment.models), len(grid), len(ordered))
+    all_scores, all_blind = np.full(shape, np.nan), np.full(shape, np.nan)
     for m, model in enumerate(experiment.models):
         ids: list[str] = []
         for c, configuration in enumerate(grid):
@@ -136,19 +168,23 @@ def score_table(experiment: Experiment, *, items: Sequence[ItemRecord], rows: St
                 tokens=table.tokens,
                 utf8_bytes=table.utf8_bytes,
             )
-            arrays["chosen"][m, c], arrays["rejected"][m, c] = scores
-            arrays["blind_chosen"][m, c], arrays["blind_rejected"][m, c] = blind
+            all_scores[:, m, c], all_blind[:, m, c] = scores, blind
         pass_ids.append(tuple(ids))
     return ScoreTable(
         items=ordered,
         configurations=grid,
         pass_ids=tuple(pass_ids),
         passes=tables,
-        chosen=arrays["chosen"],
-        rejected=arrays["rejected"],
-        blind_chosen=arrays["blind_chosen"],
-        blind_rejected=arrays["blind_rejected"],
+        scores=all_scores,
+        blind=all_blind,
+        present=present,
     )
+
+
+def _present(items: Sequence[ItemRecord]) -> NDArray[np.bool_]:
+    """(A, N) which answers every item has; at least two rows, also without items."""
+    sizes = np.array([len(item.answers) for item in items], dtype=np.int64)
+    return np.asarray(np.arange(max(2, sizes.max(initial=0)))[:, None] < sizes[None, :])
 
 
 def _scored_table(
@@ -194,25 +230,25 @@ def _pass_table(name: str, items: Sequence[ItemRecord], rows: Iterable[Row]) -> 
         if key in found:
             raise IntegrityError(f"pass {name}: rows must be unique; got {row.item} {row.answer} twice")
         found[key] = row
-    shape = (2, len(items))
+    shape = _present(items).shape
     sums, unconditional = np.full(shape, np.nan), np.full(shape, np.nan)
     tokens, utf8_bytes = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
     spans = np.zeros(len(items), dtype=np.bool_)
     outcomes: list[Outcome] = []
     for n, item in enumerate(items):
-        pair = [_row_of(found, name, item, answer) for answer in _ANSWERS]
-        outcome = _worst(pair[0].outcome, pair[1].outcome)
+        answers = [_row_of(found, name, item, answer) for answer in item.answers]
+        outcome = _worst(*(row.outcome for row in answers))
         outcomes.append(outcome)
-        spans[n] = any(row.spans_join for row in pair)
-        for a, row in enumerate(pair):
+        spans[n] = any(row.spans_join for row in answers)
+        for a, row in enumerate(answers):
             tokens[a, n], utf8_bytes[a, n] = row.tokens, row.bytes_
             if outcome is Outcome.SCORED and row.sum_nats is not None:
                 sums[a, n] = row.sum_nats
                 if row.unconditional_nats is not None:
                     unconditional[a, n] = row.unconditional_nats
-    if len(found) != 2 * len(items):
-        known = {item.id for item in items}
-        stray = sorted(item for item, _ in found if item not in known)
+    if len(found) != sum(len(item.answers) for item in items):
+        known = {(item.id, answer) for item in items for answer in item.answers}
+        stray = sorted(item for item, answer in found if (item, answer) not in known)
         raise IntegrityError(f"pass {name}: rows must be of the declared items; got {stray[:3]}")
     return PassTable(
         sum_nats=sums,
@@ -224,7 +260,7 @@ def _pass_table(name: str, items: Sequence[ItemRecord], rows: Iterable[Row]) -> 
     )
 
 
-def _row_of(found: Mapping[tuple[str, str], Row], name: str, item: ItemRecord, answer: Answer) -> Row:
+def _row_of(found: Mapping[tuple[str, str], Row], name: str, item: ItemRecord, answer: str) -> Row:
     row = found.get((item.id, answer))
     if row is None:
         raise IntegrityError(f"pass {name}: must have a row for {item.id} {answer}; it has none")
@@ -244,8 +280,8 @@ _SEVERITY: tuple[Outcome, ...] = (
 )
 
 
-def _worst(first: Outcome, second: Outcome) -> Outcome:
+def _worst(*outcomes: Outcome) -> Outcome:
     for outcome in _SEVERITY:
-        if outcome in (first, second):
+        if outcome in outcomes:
             return outcome
     return Outcome.SCORED

@@ -13,6 +13,7 @@ from safetyrepro.data.quantities import PointOnly as PointOnly
 from safetyrepro.data.quantities import Quantity as Quantity
 from safetyrepro.data.rank_study import RankStudy
 from safetyrepro.spec.base import Document
+from safetyrepro.spec.experiment import Estimand
 
 RESULTS_SCHEMA: Final = "safetyrepro/results/v1"
 
@@ -63,6 +64,8 @@ class ItemsInfo(Document):
     """Clusters (the number of items where none are declared)."""
     clustered: bool
     """Whether the spec names a cluster."""
+    kind: Literal["pair", "choice"] = "pair"
+    """Pairs, or choices with any number of options."""
     twins: bool
     """Whether the clusters are crossed twins."""
     strata: tuple[StratumInfo, ...]
@@ -102,14 +105,15 @@ class Cell(Document):
     """Items with a token that spans the join of prompt and answer."""
     headline: Quantity
     """The declared estimand with its interval (BCa bootstrap, clustered)."""
-    half: Quantity
-    """Pairwise reference alignment, a tie as half a win (percentile bootstrap, clustered)."""
-    strict: Quantity
-    """Pairwise reference alignment, a tie as no win."""
+    half: Quantity | None
+    """Of pairs: pairwise reference alignment, a tie as half a win (percentile bootstrap, clustered)."""
+    strict: Quantity | None
+    """Of pairs: pairwise reference alignment, a tie as no win."""
     hoeffding_radius: float | None
-    """Distribution-free radius of the strict estimate at this confidence, clustered where declared."""
+    """Of pairs: distribution-free radius of the strict estimate, clustered where declared."""
     margin: Quantity
-    """Mean score of the chosen minus the rejected answer, in the rule's unit."""
+    """Mean score of the chosen minus the rejected answer, in the rule's unit; of choices, of the best right
+    minus the best wrong option."""
     unit: str
     """The unit of `margin`."""
     strata: tuple[StratumEstimate, ...]
@@ -121,15 +125,17 @@ class Cell(Document):
     prompt_blind: Quantity | None
     """The same estimand with the unconditional score, which reads no prompt."""
     longer_wins: Quantity
-    """The same estimand if the answer with more tokens always won."""
+    """The same estimand if the answer with most tokens always won."""
     shorter_wins: Quantity
-    """The same estimand if the answer with fewer tokens always won."""
-    swapped_identity: bool
-    """Whether strict + strict with swapped labels + tie rate is exactly one."""
+    """The same estimand if the answer with fewest tokens always won."""
+    first_option: Quantity | None = None
+    """Of choices: the same estimand if the first option always won."""
+    swapped_identity: bool | None
+    """Of pairs: whether strict + strict with swapped labels + tie rate is exactly one."""
 
 
 class RandomBaseline(Document):
-    """What a fair coin gets on these items."""
+    """What a fair coin gets on these pairs, or one option drawn at random on these choices."""
 
     expected: float
     """Its expectation."""
@@ -245,7 +251,7 @@ class Results(Document):
     """The digest of the spec."""
     envelope_digest: str
     """The digest of the factors and their levels."""
-    estimand: Literal["alignment_half", "alignment_strict"]
+    estimand: Estimand
     """The headline estimand."""
     confidence: float
     """Confidence level of every interval."""

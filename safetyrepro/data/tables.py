@@ -198,8 +198,9 @@ def _csv(path: Path, errors: RowErrors) -> Iterator[TableRow]:
     try:
         with _open(path) as stream, io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text:
             lines = csv.reader(text, strict=True)
-            header = next(lines, [])
-            if len(set(header)) != len(header) or "" in header:
+            # A column without a name, as tools write for row numbers, is called by its place.
+            header = [name or f"column {place}" for place, name in enumerate(next(lines, []), start=1)]
+            if len(set(header)) != len(header):
                 raise InputError(must_be(f"{path}: header", "columns must have different names", header))
             for number, cells in enumerate(lines, start=1):
                 if len(cells) == len(header):

@@ -86,6 +86,7 @@ def strata_figure(results: Results, looks: Looks) -> Figure | None:
                 blocks=blocks,
                 entries=tuple((looks.series[model], looks.names[model]) for model in shown),
                 coin=None,
+                chance=_chance(results),
                 axis=estimand_words(results),
                 words="Estimates with intervals by stratum and system: "
                 + listed([stratum.name for stratum in strata])
@@ -120,13 +121,14 @@ def _every_cell(results: Results, looks: Looks) -> Figure:
                 blocks=tuple(blocks),
                 entries=tuple((looks.series[model], looks.names[model]) for model in looks.order),
                 coin=_coin(results),
+                chance=_chance(results),
                 axis=estimand_words(results),
                 words=_range_words(results, looks),
                 label_width=max(110.0, min(220.0, 66.0 * len(heads))),
             )
         ),
-        caption="Dot: estimate; whisker: its own interval at the report's confidence. Vertical line: one "
-        "half, what a coin gets, with its sampling interval tinted. Overlapping whiskers decide nothing "
+        caption="Dot: estimate; whisker: its own interval at the report's confidence. Vertical line: "
+        f"{_chance_words(results)}, with its sampling interval tinted. Overlapping whiskers decide nothing "
         "about a difference: the comparisons do.",
     )
 
@@ -153,6 +155,7 @@ def _every_system(results: Results, looks: Looks) -> Figure:
                 blocks=tuple(blocks),
                 entries=((_PLAIN, "primary configuration, with its interval"),),
                 coin=_coin(results),
+                chance=_chance(results),
                 axis=estimand_words(results),
                 words=_range_words(results, looks),
                 label_width=190,
@@ -160,8 +163,8 @@ def _every_system(results: Results, looks: Looks) -> Figure:
             )
         ),
         caption="Dot and whisker: the primary configuration with its interval. Short strokes below it: the "
-        "point estimate under every configuration of the envelope. Vertical line: one half, what a coin "
-        "gets, with its sampling interval tinted.",
+        "point estimate under every configuration of the envelope. Vertical line: "
+        f"{_chance_words(results)}, with its sampling interval tinted.",
     )
 
 
@@ -175,6 +178,17 @@ def _whisker(quantity: Quantity, look: Series) -> Whisker:
 
 def _coin(results: Results) -> tuple[float, float] | None:
     return None if results.random is None else (results.random.low, results.random.high)
+
+
+def _chance(results: Results) -> float:
+    """One half for pairs; for choices what an option drawn at random gets."""
+    return 0.5 if results.random is None else results.random.expected
+
+
+def _chance_words(results: Results) -> str:
+    if results.items.kind == "pair":
+        return "one half, what a coin gets"
+    return f"{_chance(results):.2f}, what an option drawn at random gets"
 
 
 def _baselines(cells: Iterable[Cell]) -> Baselines:

@@ -63,5 +63,9 @@ def configuration_words(configuration: ConfigurationInfo, factors: Sequence[str]
 
 def estimand_words(results: Results) -> str:
     """The headline estimand in words."""
+    if results.estimand == "accuracy":
+        return "accuracy, options tied at the top share the credit"
+    if results.estimand == "gold_mass":
+        return "probability mass on right options"
     ties = "as half a win" if results.estimand == "alignment_half" else "as no win"
     return f"A, a tie {ties}"

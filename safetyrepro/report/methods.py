@@ -29,19 +29,33 @@ def _methods(experiment: Experiment, results: Results) -> Iterator[Method]:
         "log-softmax, sums in float64. Every scoring rule is read off the same pass.",
         _ALIGNMENT,
     )
-    yield Method(
-        "Alignment A",
-        "The share of pairs in which the chosen answer scores higher than the rejected one. A tie counts "
-        "as half a win in the one estimate and as no win in the strict one; m = 2A − 1.",
-        _ALIGNMENT,
-    )
-    yield Method(
-        "Intervals",
-        f"At confidence {level}. Headline: BCa bootstrap; half credit: percentile bootstrap; both with "
-        f"{count(results.resamples)} resamples of whole {grouped}. The Hoeffding radius needs no "
-        "distribution: √(ln(2/δ) / 2K), widened where clusters differ in size.",
-        "Efron 1987 (BCa); Hoeffding 1963; " + _ALIGNMENT,
-    )
+    if results.items.kind == "choice":
+        yield Method(
+            "Accuracy and mass",
+            "Accuracy: whether the option with the highest score is right; k options tied for it get 1/k "
+            "each. Mass: the softmax of an item's scores over its options, summed over the right ones.",
+            "Lin et al. 2022, arXiv 2109.07958 (MC1, MC2)",
+        )
+        yield Method(
+            "Intervals",
+            f"At confidence {level}: BCa bootstrap with {count(results.resamples)} resamples of whole "
+            f"{grouped}.",
+            "Efron 1987 (BCa)",
+        )
+    else:
+        yield Method(
+            "Alignment A",
+            "The share of pairs in which the chosen answer scores higher than the rejected one. A tie "
+            "counts as half a win in the one estimate and as no win in the strict one; m = 2A − 1.",
+            _ALIGNMENT,
+        )
+        yield Method(
+            "Intervals",
+            f"At confidence {level}. Headline: BCa bootstrap; half credit: percentile bootstrap; both with "
+            f"{count(results.resamples)} resamples of whole {grouped}. The Hoeffding radius needs no "
+            "distribution: √(ln(2/δ) / 2K), widened where clusters differ in size.",
+            "Efron 1987 (BCa); Hoeffding 1963; " + _ALIGNMENT,
+        )
     yield Method(
         "Ahead, reliably ahead",
         "Ahead is the sign of an estimate. Reliably ahead means that a simultaneous bound excludes zero: "

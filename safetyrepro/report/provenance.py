@@ -92,7 +92,7 @@ def _treatment(model: Model) -> str:
 
 def _items(experiment: Experiment, results: Results) -> Iterator[Term]:
     items = experiment.items
-    kind = "crossed twins" if items.twins else "preference pairs"
+    kind = "choices" if items.kind == "choice" else "crossed twins" if items.twins else "preference pairs"
     grouped = f", in {plural(results.items.clusters, 'cluster')}" if results.items.clustered else ""
     yield Term("items", f"{items.name}: {count(results.items.items)} {kind}{grouped}")
     yield Term("source", items_source_words(items.source))

@@ -35,6 +35,8 @@ def denominator(quantity: Quantity) -> str:
 
 def estimates_table(results: Results, looks: Looks) -> Table:
     """Alignment of every cell: the headline and the other treatment of ties, each with its interval."""
+    if results.items.kind == "choice":
+        return choices_table(results, looks)
     notes = NoteBook()
     digits = fraction_digits(results.items.clusters)
     half_first = results.estimand == "alignment_half"
@@ -75,6 +77,35 @@ def estimates_table(results: Results, looks: Looks) -> Table:
     )
 
 
+def choices_table(results: Results, looks: Looks) -> Table:
+    """The estimate of every cell of choices, with its interval."""
+    notes = NoteBook()
+    digits = fraction_digits(results.items.clusters)
+
+    def write(cell: Cell) -> tuple[Entry, ...]:
+        return (
+            *quantity_entries(cell.headline, notes=notes, digits=digits),
+            Entry(denominator(cell.headline)),
+        )
+
+    rows, remark = cell_table_rows(results, looks, write=write)
+    return Table(
+        id="estimates",
+        caption="Every cell's estimate over the items",
+        columns=(
+            *cell_heads(looks),
+            *interval_columns(estimand_words(results), value="value"),
+            Column("n", align="number"),
+        ),
+        rows=rows,
+        notes=notes.notes,
+        remark=(
+            f"Intervals at confidence {fraction(results.confidence)}. n counts items in "
+            f"{plural(results.items.clusters, 'cluster')}. " + remark
+        ).strip(),
+    )
+
+
 def margins_table(results: Results, looks: Looks) -> Table:
     """The mean margin of every cell, in the unit of its rule."""
     notes = NoteBook()
@@ -93,7 +124,9 @@ def margins_table(results: Results, looks: Looks) -> Table:
     rows, remark = cell_table_rows(results, looks, write=write)
     return Table(
         id="margins",
-        caption="Mean margin: score of the chosen answer minus score of the rejected one",
+        caption="Mean margin: score of the chosen answer minus score of the rejected one"
+        if results.items.kind == "pair"
+        else "Mean margin: score of the best right option minus score of the best wrong one",
         columns=(
             *cell_heads(looks),
             *interval_columns("margin", value="mean"),
@@ -165,6 +198,7 @@ def _stratum_rows(results: Results, looks: Looks, *, notes: NoteBook, digits: in
 
 def baselines_table(results: Results, looks: Looks) -> Table:
     """What scores that do not read the prompt get on the same items."""
+    choices = results.items.kind == "choice"
     notes = NoteBook()
     digits = fraction_digits(results.items.clusters)
 
@@ -173,14 +207,16 @@ def baselines_table(results: Results, looks: Looks) -> Table:
             *quantity_entries(cell.longer_wins, notes=notes, digits=digits),
             *quantity_entries(cell.shorter_wins, notes=notes, digits=digits),
             *quantity_entries(cell.prompt_blind, notes=notes, digits=digits),
+            *(quantity_entries(cell.first_option, notes=notes, digits=digits) if choices else ()),
         )
 
     rows, remark = collapsed_rows(results, looks, write=write)
-    coin = ""
+    value = "value" if choices else "A"
+    coin, who = "", "An option drawn at random" if choices else "A coin"
     if results.random is not None:
         low, high = (fraction(end, digits=digits) for end in (results.random.low, results.random.high))
         coin = (
-            f"A coin gets {fraction(results.random.expected, digits=digits)}; its sampling interval on "
+            f"{who} gets {fraction(results.random.expected, digits=digits)}; its sampling interval on "
             f"these items is {low} to {high}. "
         )
     return Table(
@@ -188,9 +224,10 @@ def baselines_table(results: Results, looks: Looks) -> Table:
         caption="Null baselines: what the same estimand gives to scores that do not read the prompt",
         columns=(
             *cell_heads(looks),
-            *interval_columns("longer answer wins", value="A"),
-            *interval_columns("shorter answer wins", value="A"),
-            *interval_columns("prompt-blind score", value="A"),
+            *interval_columns("longest answer wins" if choices else "longer answer wins", value=value),
+            *interval_columns("shortest answer wins" if choices else "shorter answer wins", value=value),
+            *interval_columns("prompt-blind score", value=value),
+            *(interval_columns("first option wins", value=value) if choices else ()),
         ),
         rows=rows,
         notes=notes.notes,
@@ -263,6 +300,8 @@ def outcomes_table(results: Results, looks: Looks) -> Table:
 
 def identity_sentence(results: Results) -> str:
     """Whether strict + strict with swapped labels + tie rate was one in every cell."""
+    if results.items.kind == "choice":
+        return "Choices have no labels to swap, so there is no identity to check."
     broken = [cell for cell in results.cells if not cell.swapped_identity]
     if not broken:
         return (

@@ -41,9 +41,6 @@ def find_problems(experiment: Experiment) -> Iterator[Problem]:
     if experiment.items.kind == "choice" and "estimand" in experiment.analysis.model_fields_set:
         what = "must be absent where items are choices, whose estimand is items.measure"
         yield Problem(("analysis", "estimand"), what, experiment.analysis.estimand)
-    if experiment.items.better != "higher" or experiment.items.kind != "pair":
-        what = "must be pairs of which a higher share is better: others are not analysed yet"
-        yield Problem(("items", "kind"), what, experiment.items.kind)
     yield from _factor_problems(experiment)
     yield from _primary_problems(experiment)
     yield from _scorer_problems(experiment)

@@ -75,6 +75,7 @@ class WhiskerChart:
         words: the text alternative.
         label_width: room for the labels.
         lane: height of a lane.
+        chance: where the line of chance stands; one half for pairs.
     """
 
     heads: tuple[str, ...]
@@ -85,6 +86,7 @@ class WhiskerChart:
     words: str
     label_width: float = 150.0
     lane: float = 9.5
+    chance: float = 0.5
 
 
 def chart_height(blocks: int, *, lanes: int, lane: float = 9.5) -> float:
@@ -117,7 +119,7 @@ def whisker_chart(chart: WhiskerChart) -> Markup:
         low, high = scale.at(chart.coin[0]), scale.at(chart.coin[1])
         parts.append(box(low, top, high - low, bottom - top, fill=TINT))
     parts.append(fraction_axis(scale, top=top, bottom=bottom, title=chart.axis))
-    half = scale.at(0.5)
+    half = scale.at(chart.chance)
     parts.append(line(half, top - 4, half, bottom, stroke=INK, width=1))
     column_width = chart.label_width / max(1, len(chart.heads))
     for place, head in enumerate(chart.heads):
@@ -211,6 +213,6 @@ def _baseline_legend(x: float, y: float) -> Markup:
             line(x + 269, y - 8, x + 269, y + 2, stroke=INK, width=1),
             box(x + 262, y - 8, 14, 10, fill=TINT, stroke=RULE, stroke_width=0.6),
             line(x + 269, y - 8, x + 269, y + 2, stroke=INK, width=1),
-            label(x + 279, y, "a coin, with its sampling interval", size=8.5, fill=SOFT),
+            label(x + 279, y, "chance, with its sampling interval", size=8.5, fill=SOFT),
         ]
     )
