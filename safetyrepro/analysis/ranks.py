@@ -45,6 +45,15 @@ def study_scores(matrix: ScoreMatrix, options: RankOptions, *, run: RunContext |
     """
     if np.isnan(matrix.scores).all():
         raise InputError(must_be("scores", "at least one score must be a number", "none"))
+    if options.direction.kind == "near":
+        raise InputError(
+            must_be(
+                "better",
+                "must be higher or lower: which of two means is nearer to a target is not decided by this "
+                "analysis where the side of a mean is uncertain",
+                "near",
+            )
+        )
     check_resampling(level=options.confidence, resamples=options.joint_resamples)
     check_margin(options.margin)
     models = len(matrix.models)

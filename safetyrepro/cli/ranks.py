@@ -95,9 +95,7 @@ def command(
     ] = None,
     better: Annotated[
         str,
-        typer.Option(
-            "--better", help="What is better: higher, lower or near:0.5.", rich_help_panel=_ANALYSIS
-        ),
+        typer.Option("--better", help="What is better: higher or lower.", rich_help_panel=_ANALYSIS),
     ] = "higher",
     top: Annotated[
         int | None,

@@ -105,17 +105,14 @@ def test_lower_is_better_turns_every_decision() -> None:
     assert higher.models[0].scores == lower.models[0].scores
 
 
-def test_near_a_target_orders_by_distance() -> None:
+def test_nearness_to_a_target_is_turned_but_not_ranked() -> None:
     rng = np.random.default_rng(6)
     scores = (rng.random((3, 2, 400)) < np.array([0.52, 0.7, 0.2])[:, None, None]).astype(np.float64)
     turned = oriented(scores, Direction(kind="near", target=0.5))
     np.testing.assert_allclose(turned.goodness, -np.abs(scores.mean(axis=2) - 0.5))
-    assert turned.sides is not None
     options = RankOptions(joint_resamples=400, direction=Direction(kind="near", target=0.5))
-    study = study_scores(matrix_of(scores), options)
-    assert "SR320" in codes(study)
-    assert study.models[0].ranks == (1.0, 1.0)
-    assert isinstance(study.effective_configurations, NoEstimate)
+    with pytest.raises(InputError, match="better: must be higher or lower: which of two means is nearer"):
+        study_scores(matrix_of(scores), options)
 
 
 def test_the_order_of_items_is_no_matter() -> None:
